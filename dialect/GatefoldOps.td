@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- GatefoldOps.td - Operations of the gf dialect -------*- tablegen -*-===//
+
+#ifndef GATEFOLD_OPS_TD
+#define GATEFOLD_OPS_TD
+
+include "dialect/GatefoldDialect.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/IR/CommonTypeConstraints.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/LoopLikeInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Gf_FloatTensor : RankedTensorOf<[AnyFloat]>;
+def Gf_IntegerTensor : RankedTensorOf<[I32, I64]>;
+def Gf_BoolTensor : RankedTensorOf<[I1]>;
+def Gf_Row : 1DTensorOf<[AnyFloat]>;
+def Gf_BoolRow : 1DTensorOf<[I1]>;
+
+//===----------------------------------------------------------------------===//
+// parameter, yield
+//===----------------------------------------------------------------------===//
+
+def Gf_ParameterOp : Gf_Op<"parameter", [Pure]> {
+  let summary = "a named weight, the same in every run";
+  let description = [{
+    `result = weights[name]`
+
+    A weight that is known once `prepare` has run, and may be permuted,
+    packed or folded there. Two parameters of one name are the same weight and
+    have the same type. `initial` is the value of every element where the
+    weights do not name it; without it a missing weight is an error.
+
+    ```mlir
+    %w = gf.parameter "encoder.weight_ih_l0" : tensor<512x128xf32>
+    %b = gf.parameter "encoder.bias_ih_l0" initial 0.0 : tensor<512xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, OptionalAttr<F64Attr>:$initial);
+  let results = (outs RankedTensorOf<[AnyFloat, I32, I64, I1]>:$result);
+  let assemblyFormat = [{
+    $name (`initial` $initial^)? attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Gf_YieldOp : Gf_Op<"yield", [Pure, ReturnLike, Terminator,
+    ParentOneOf<["RecurrenceOp", "AttentionOp"]>]> {
+  let summary = "the values that a region gives";
+  let description = [{
+    In `gf.recurrence` the outputs of the step, then the next states; in
+    `gf.attention` the rows of the results.
+
+    ```mlir
+    gf.yield %y, %next_h, %next_c : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$values);
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, {}); }]>];
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+//===----------------------------------------------------------------------===//
+// recurrence
+//===----------------------------------------------------------------------===//
+
+def Gf_RecurrenceOp : Gf_Op<"recurrence", [
+    AttrSizedOperandSegments, RecursiveMemoryEffects, RecursivelySpeculatable,
+    SingleBlockImplicitTerminator<"YieldOp">,
+    DeclareOpInterfaceMethods<LoopLikeOpInterface>,
+    DeclareOpInterfaceMethods<OpAsmOpInterface,
+      ["getAsmBlockArgumentNames", "getAsmBlockNames"]>]> {
+  let summary = "a step applied over time";
+  let description = [{
+    `(y[t], s[t+1]) = step(x[t], s[t])` for t = 0 .. T-1 with `s[0] = initials`;
+    the results are the outputs `y` of all steps, then the last states.
+
+    Every sequence is `[lead.., T, rest..]`, its time axis at `time_axis`, the
+    number of leading (batch) dimensions. The region sees one step of each
+    sequence, `[lead.., rest..]`, then each state, `[lead.., rest..]`, closes
+    over weights and whatever else is the same at each step, and yields the
+    outputs of the step, `[lead.., rest..]`, then the next states. An output
+    gives a result `[lead.., T, rest..]`.
+
+    - `lengths`, `[first of lead..]`: steps t >= n give 0 and leave the states;
+      what the sequences hold there is not read.
+    - `reverse`: t runs from the last valid step of each sequence to its first;
+      outputs stay in time order.
+    - `resets`, bool `[lead.., T]`: step t is the first of a new sequence, and
+      the states before it are `reset_states` (in reverse, the step before a
+      border is such a first step).
+    - `steps`: the number of steps where there is no sequence.
+
+    ```mlir
+    %y, %last = gf.recurrence sequences(%x : tensor<?x?x40xf32>)
+        states(%h0 : tensor<?x8xf32>) lengths(%n : tensor<?xi64>)
+        time_axis 1 reverse -> (tensor<?x?x8xf32>) {
+    ^step(%x_t: tensor<?x40xf32>, %h: tensor<?x8xf32>):
+      %next = math.tanh %h : tensor<?x8xf32>
+      gf.yield %next, %next : tensor<?x8xf32>, tensor<?x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins
+    Variadic<AnyRankedTensor>:$sequences,
+    Variadic<AnyRankedTensor>:$initials,
+    Optional<Gf_IntegerTensor>:$lengths,
+    Optional<Gf_BoolTensor>:$resets,
+    Variadic<AnyRankedTensor>:$reset_states,
+    Optional<Index>:$steps,
+    I64Attr:$time_axis,
+    UnitAttr:$reverse);
+  // Outputs (as many as the yield has beyond the states), then one final state
+  // for each initial state, of its type.
+  let results = (outs Variadic<AnyRankedTensor>);
+  let regions = (region SizedRegion<1>:$body);
+  let skipDefaultBuilders = 1;
+  let builders = [
+    OpBuilder<(ins "::mlir::TypeRange":$outputTypes,
+      "::mlir::ValueRange":$sequences, "::mlir::ValueRange":$initials,
+      "::mlir::Value":$lengths, "::mlir::Value":$resets,
+      "::mlir::ValueRange":$resetStates, "::mlir::Value":$steps,
+      "int64_t":$timeAxis, "bool":$reverse,
+      CArg<"::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::Location, ::mlir::ValueRange steps, ::mlir::ValueRange states)>", "nullptr">:$body)>
+  ];
+  let extraClassDeclaration = [{
+    /// Number of outputs (results that are not final states).
+    unsigned getNumOutputs() { return getNumResults() - getInitials().size(); }
+    /// The final states, one for each initial state.
+    ::mlir::ResultRange getFinals() {
+      return getResults().drop_front(getNumOutputs());
+    }
+    /// The block arguments that are one step of each sequence.
+    ::mlir::Block::BlockArgListType getStepArguments() {
+      return getBody().getArguments().take_front(getSequences().size());
+    }
+    /// The block arguments that are the states before the step.
+    ::mlir::Block::BlockArgListType getStateArguments() {
+      return getBody().getArguments().drop_front(getSequences().size());
+    }
+    /// Operands of the yield: outputs, then next states.
+    ::gatefold::YieldOp getYield();
+  }];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// attention
+//===----------------------------------------------------------------------===//
+
+def Gf_AttentionOp : Gf_Op<"attention", [
+    AttrSizedOperandSegments, RecursiveMemoryEffects, RecursivelySpeculatable,
+    SingleBlockImplicitTerminator<"YieldOp">,
+    DeclareOpInterfaceMethods<OpAsmOpInterface,
+      ["getAsmBlockArgumentNames", "getAsmBlockNames"]>]> {
+  let summary = "a program for one query's row over the keys";
+  let description = [{
+    `result[lead.., i] = row(queries[lead.., i], keys[lead..], pairs[lead.., i], captures[lead..])`
+
+    for each leading index and each query i of T. The region computes one row;
+    its values over the keys are rank-1 tensors over S, so no score matrix
+    exists. The row operations (`gf.row_scores`, `gf.row_softmax`, ...) know
+    which keys the row's query sees.
+
+    | operands | shape | in the region |
+    | --- | --- | --- |
+    | `queries` | `[lead.., T, rest..]` | `[rest..]` |
+    | `keys` (and values) | `[lead.., S, rest..]` | `[S, rest..]` |
+    | `pairs` | `[lead.., T, S]`, 1 stretches for T | `[S]` |
+    | `captures` | `[lead.., rest..]` | `[rest..]` |
+    | | | `%row`, `%position`: index |
+
+    The leading dimensions of an operand align at the right with those of the
+    result; missing ones, and a static 1, stretch. Grouped heads are an expanded
+    pair (key head, group) where the keys have a 1 for the group.
+    How many of an operand's dimensions are leading follows from the rank
+    of its region argument.
+
+    Who sees whom: query i stands at `position = i + offset`, where `offset` is
+    S - T unless given (`[first of lead..]`, or `[]`). It sees key j if
+    - `causal`: j <= position;
+    - `window = array<i64: left, right>`: position - left <= j <= position + right
+      (-1 for no bound);
+    - `lengths`, `[first of lead..]`: j < n;
+    - `query_segments` `[first of lead.., T]`, `key_segments`
+      `[first of lead.., S]`: both are equal;
+    - `mask`, bool `[lead.., T, S]`, right-aligned, static 1 stretches: true;
+    - `bias`, `[lead.., T, S]` likewise: added to the argument of each softmax;
+      -inf hides.
+
+    ```mlir
+    %o = gf.attention queries(%q : tensor<2x?x64xf32>)
+        keys(%k, %v : tensor<2x?x64xf32>, tensor<2x?x64xf32>) causal
+        -> tensor<2x?x64xf32> {
+    ^row(%qr: tensor<64xf32>, %kr: tensor<?x64xf32>, %vr: tensor<?x64xf32>,
+         %row: index, %position: index):
+      %s = gf.row_scores %qr, %kr : tensor<64xf32>, tensor<?x64xf32> -> tensor<?xf32>
+      %p = gf.row_softmax %s : tensor<?xf32>
+      %y = gf.row_values %p, %vr : tensor<?xf32>, tensor<?x64xf32> -> tensor<64xf32>
+      gf.yield %y : tensor<64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins
+    Variadic<AnyRankedTensor>:$queries,
+    Variadic<AnyRankedTensor>:$keys,
+    Variadic<AnyRankedTensor>:$pairs,
+    Variadic<AnyRankedTensor>:$captures,
+    Optional<Gf_IntegerTensor>:$lengths,
+    Optional<Gf_BoolTensor>:$mask,
+    Optional<Gf_FloatTensor>:$bias,
+    Optional<Gf_IntegerTensor>:$offset,
+    Optional<Gf_IntegerTensor>:$query_segments,
+    Optional<Gf_IntegerTensor>:$key_segments,
+    UnitAttr:$causal,
+    OptionalAttr<DenseI64ArrayAttr>:$window);
+  let results = (outs Variadic<AnyRankedTensor>);
+  let regions = (region SizedRegion<1>:$body);
+  let skipDefaultBuilders = 1;
+  let builders = [
+    OpBuilder<(ins "::mlir::TypeRange":$resultTypes,
+      "::mlir::ValueRange":$queries, "::mlir::ValueRange":$keys,
+      "::mlir::ValueRange":$pairs, "::mlir::ValueRange":$captures,
+      "::mlir::TypeRange":$bodyTypes,
+      CArg<"::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::Location, ::mlir::ValueRange arguments)>", "nullptr">:$body)>
+  ];
+  let extraClassDeclaration = [{
+    /// Number of leading dimensions of the results.
+    unsigned getLeadRank();
+    ::gatefold::YieldOp getYield();
+    /// Region arguments, by role.
+    ::mlir::Block::BlockArgListType getQueryArguments();
+    ::mlir::Block::BlockArgListType getKeyArguments();
+    ::mlir::Block::BlockArgListType getPairArguments();
+    ::mlir::Block::BlockArgListType getCaptureArguments();
+    ::mlir::Value getRowArgument();
+    ::mlir::Value getPositionArgument();
+  }];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+// Row operations live in the region of an attention only: they read who sees
+// whom from it.
+class Gf_RowOp<string mnemonic, list<Trait> traits = []>
+    : Gf_Op<mnemonic, !listconcat([Pure], traits)> {
+  let hasVerifier = 1;
+}
+
+def Gf_RowScoresOp : Gf_RowOp<"row_scores"> {
+  let summary = "dot product of a query with each key";
+  let description = [{
+    `s[j] = sum_d query[d] * keys[j, d]`, of every key, seen or not.
+
+    ```mlir
+    %s = gf.row_scores %q, %k : tensor<64xf32>, tensor<?x64xf32> -> tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins 1DTensorOf<[AnyFloat]>:$query, 2DTensorOf<[AnyFloat]>:$keys);
+  let results = (outs Gf_Row:$result);
+  let assemblyFormat = [{
+    $query `,` $keys attr-dict `:` type($query) `,` type($keys) `->` type($result)
+  }];
+}
+
+def Gf_RowSoftmaxOp : Gf_RowOp<"row_softmax", [AttrSizedOperandSegments,
+    AllTypesMatch<["scores", "result"]>]> {
+  let summary = "softmax over the keys that the query sees";
+  let description = [{
+    `p[j] = exp(s[j] + bias[j] - m) / (sum_n exp(s[n] + bias[n] - m) + exp(sink - m))`
+
+    over the keys n that are seen, for which `where` holds and whose
+    s[n] + bias[n] is not -inf; the others have p = 0. m is the largest of those
+    s[n] + bias[n]. A row without such a key is 0.
+
+    ```mlir
+    %p = gf.row_softmax %s where(%near : tensor<?xi1>) sink(%z : f32) : tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins Gf_Row:$scores, Optional<Gf_BoolRow>:$where, Optional<AnyFloat>:$sink);
+  let results = (outs Gf_Row:$result);
+  let assemblyFormat = [{
+    $scores (`where` `(` $where^ `:` type($where) `)`)? (`sink` `(` $sink^ `:` type($sink) `)`)?
+    attr-dict `:` type($scores)
+  }];
+  let hasCanonicalizer = 1;
+}
+
+def Gf_NeighbourScope : I64EnumAttr<"NeighbourScope", "which neighbours count", [
+    I64EnumAttrCase<"Visible", 0, "visible">, I64EnumAttrCase<"All", 1, "all">]> {
+  let cppNamespace = "::gatefold";
+}
+
+def Gf_RowNeighboursOp : Gf_RowOp<"row_neighbours", [AllTypesMatch<["scores", "result"]>]> {
+  let summary = "difference of each score from its neighbours";
+  let description = [{
+    `d[j] = sum of (s[j] - s[n]) over n with 0 < |n - j| <= (width - 1) / 2`
+
+    where n is a key that the query sees (scope `visible`) or any key (scope
+    `all`). `width` is odd; 1 gives 0. Under scope `visible`, d[j] of a key that is not
+    seen is 0. Source: diff-window attention.
+
+    ```mlir
+    %d = gf.row_neighbours %s width 3 scope visible : tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins Gf_Row:$scores, I64Attr:$width, Gf_NeighbourScope:$scope);
+  let results = (outs Gf_Row:$result);
+  let assemblyFormat = "$scores `width` $width `scope` $scope attr-dict `:` type($scores)";
+  let hasCanonicalizer = 1;
+}
+
+def Gf_RowTopKOp : Gf_RowOp<"row_top_k"> {
+  let summary = "the largest scores that the query sees";
+  let description = [{
+    `kept[j]` for the k largest visible scores, ties to the lowest index,
+    with k = `count`, or k = floor(`fraction` * visible) in f64; always
+    1 <= k <= visible, and none where none is visible.
+
+    ```mlir
+    %kept = gf.row_top_k %s fraction 0.5 : tensor<?xf32> -> tensor<?xi1>
+    ```
+  }];
+  let arguments = (ins Gf_Row:$scores, OptionalAttr<I64Attr>:$count, OptionalAttr<F64Attr>:$fraction);
+  let results = (outs Gf_BoolRow:$result);
+  let assemblyFormat = [{
+    $scores (`count` $count^)? (`fraction` $fraction^)? attr-dict `:` type($scores) `->` type($result)
+  }];
+}
+
+def Gf_RowVisibleOp : Gf_RowOp<"row_visible"> {
+  let summary = "which keys the query sees";
+  let description = [{
+    `seen[j]` by all restrictions of the attention (a bias of -inf is not one of them).
+
+    ```mlir
+    %seen = gf.row_visible : tensor<?xi1>
+    ```
+  }];
+  let results = (outs Gf_BoolRow:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Gf_RowValuesOp : Gf_RowOp<"row_values"> {
+  let summary = "weighted sum of the values";
+  let description = [{
+    `y[e] = sum_j weights[j] * values[j, e]`
+
+    over the keys j that lengths, causal, window and offset leave to at least
+    one query of the head: what stands behind them is not read.
+
+    ```mlir
+    %y = gf.row_values %p, %v : tensor<?xf32>, tensor<?x64xf32> -> tensor<64xf32>
+    ```
+  }];
+  let arguments = (ins Gf_Row:$weights, 2DTensorOf<[AnyFloat]>:$values);
+  let results = (outs 1DTensorOf<[AnyFloat]>:$result);
+  let assemblyFormat = [{
+    $weights `,` $values attr-dict `:` type($weights) `,` type($values) `->` type($result)
+  }];
+}
+
+#endif // GATEFOLD_OPS_TD

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Description.h - what compiled code tells the runtime about itself.
+ *
+ * The compiler emits one constant `gatefold_description` into each object,
+ * beside the compiled functions that it points to; the runtime, linked into the
+ * library or into the program that runs the object by JIT, checks, binds and
+ * calls by it. C, no dependence on anything but the C library. A change of
+ * layout or meaning raises GATEFOLD_ABI_VERSION.
+ */
+#ifndef GATEFOLD_RUNTIME_DESCRIPTION_H
+#define GATEFOLD_RUNTIME_DESCRIPTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GATEFOLD_ABI_VERSION 1
+
+enum gatefold_role {
+  GATEFOLD_INPUT = 0,
+  GATEFOLD_STATE = 1, /* an input that is a state; or a result that is one */
+  GATEFOLD_RESULT = 2,
+  GATEFOLD_PARAMETER = 3
+};
+
+/* Element types, by DLPack's code and bits: f32 {2, 32}, f64 {2, 64},
+ * i32 {0, 32}, i64 {0, 64}, bool {6, 8}. */
+typedef struct gatefold_element {
+  uint8_t code, bits;
+} gatefold_element;
+
+/* How one dimension of an input binds an open dimension: size = scale * symbol
+ * + offset, scale > 0. symbol -1: it binds none and is only checked. */
+typedef struct gatefold_binding {
+  int32_t symbol;
+  int32_t unused;
+  int64_t scale, offset;
+} gatefold_binding;
+
+typedef struct gatefold_tensor {
+  const char *name;
+  int32_t role; /* gatefold_role */
+  int32_t rank;
+  gatefold_element element;
+  uint8_t has_initial; /* a state's start, a parameter's default */
+  uint8_t unused[5];
+  double initial;
+  /* rank entries; inputs and states only, else null */
+  const gatefold_binding *bindings;
+  /* rank entries, as the text writes each: "B", "2*T + 1", "40" */
+  const char *const *dimension_names;
+  /* Place of its first dimension among the sizes that `sizes` computes. */
+  int64_t first_size;
+} gatefold_tensor;
+
+/* Every value v of an integer input lies in 0 <= v < bound, or in 0 <= v <=
+ * bound if `inclusive`; bound is sizes[bound_size]. */
+typedef struct gatefold_value_check {
+  int32_t input;
+  int32_t inclusive;
+  int64_t bound_size;
+} gatefold_value_check;
+
+/* sizes[left] == sizes[right], or the run is refused with `message`. */
+typedef struct gatefold_size_check {
+  int64_t left, right;
+  const char *message;
+} gatefold_size_check;
+
+typedef struct gatefold_description {
+  int32_t abi_version;
+  int32_t symbol_count;
+  const char *name; /* of the entry */
+  const char *json; /* all of this for programs, see runtime/README.md */
+  const char *const *symbols; /* names of the open dimensions */
+
+  int64_t input_count, result_count, parameter_count;
+  const gatefold_tensor *inputs;  /* tensors, then states */
+  const gatefold_tensor *results; /* results, then states */
+  const gatefold_tensor *parameters;
+
+  int64_t value_check_count, size_check_count;
+  const gatefold_value_check *value_checks;
+  const gatefold_size_check *size_checks;
+
+  /* From the open dimensions (each 0..2^31 - 1) to all sizes (of inputs,
+   * results, parameters in order, then bounds and the sides of checks; -1 where
+   * one overflows), and to the bytes of the arena of a run (-1 where that
+   * overflows). Pure; the sizes of parameters do not depend on the symbols. */
+  int64_t size_count;
+  void (*sizes)(const int64_t *symbols, int64_t *sizes);
+  int64_t (*arena_bytes)(const int64_t *symbols);
+
+  /* Computes. `arguments` holds pointers to MLIR memref descriptors (allocated,
+   * aligned, offset, sizes[rank], strides[rank]; all i64/pointers): parameters
+   * (contiguous, 64-byte aligned), then inputs (any strides), then results (any
+   * strides, no overlap with anything else). `arena` is 64-byte aligned.
+   * Returns 0, or the code of an error of the run: see gatefold_run_error.
+   * Flush-to-zero is the runtime's business. */
+  int32_t (*run)(void *const *arguments, void *arena);
+
+  /* Embedded weights: parameter_count pointers to contiguous data, or null; an
+   * entry is null where that parameter has none. What is 64-byte aligned is
+   * used where it is, the rest is copied in `prepare`. */
+  const void *const *embedded;
+} gatefold_description;
+
+enum gatefold_run_error {
+  GATEFOLD_RUN_OK = 0,
+  GATEFOLD_RUN_EMPTY_REDUCTION = 1 /* max, min or argmax of nothing */
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GATEFOLD_RUNTIME_DESCRIPTION_H */

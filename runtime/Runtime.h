@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Runtime.h - the C interface of a compiled model, over its description.
+ *
+ * A compiled library exports each function below as NAME_... without the
+ * `gatefold_` and, for the two that make something from nothing
+ * (gatefold_create, gatefold_describe), without the description.
+ *
+ * A model holds prepared weights; after `prepare` it does not change and any
+ * number of threads may use it at once. A context belongs to one thread at a
+ * time and holds that thread's messages and, if asked to, its workspace. Every
+ * status other than GATEFOLD_OK comes with a message that names input, place
+ * and value, and lives until the next call on that handle. Nothing aborts the
+ * process.
+ */
+#ifndef GATEFOLD_RUNTIME_RUNTIME_H
+#define GATEFOLD_RUNTIME_RUNTIME_H
+
+#include "runtime/Description.h"
+#include "runtime/dlpack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum gatefold_status {
+  GATEFOLD_OK = 0,
+  GATEFOLD_INVALID_ARGUMENT = 1, /* a null, a wrong type, shape, device, name */
+  GATEFOLD_BAD_DATA = 2,         /* a length or token out of range */
+  GATEFOLD_MISSING_WEIGHT = 3,
+  GATEFOLD_NOT_PREPARED = 4,
+  GATEFOLD_OUT_OF_MEMORY = 5,
+  GATEFOLD_VERSION_MISMATCH = 6
+} gatefold_status;
+
+typedef struct gatefold_model gatefold_model;
+typedef struct gatefold_context gatefold_context;
+
+/* The description of the compiled entry; its json is for programs. */
+const gatefold_description *
+gatefold_describe(const gatefold_description *description);
+
+/* A model without weights. */
+gatefold_status gatefold_create(const gatefold_description *description,
+                                gatefold_model **model);
+void gatefold_destroy(gatefold_model *model);
+const char *gatefold_message(const gatefold_model *model);
+
+/* Takes `count` weights by name, once: copies and packs them, so they may be
+ * freed afterwards. Parameters that are not named take their embedded weight,
+ * else the initial value; one without either is GATEFOLD_MISSING_WEIGHT, with
+ * the nearest name that was given. A name that no parameter has is an error. */
+gatefold_status gatefold_prepare(gatefold_model *model, size_t count,
+                                 const char *const *names,
+                                 const DLTensor *const *tensors);
+
+gatefold_status gatefold_context_create(const gatefold_model *model,
+                                        gatefold_context **context);
+void gatefold_context_destroy(gatefold_context *context);
+const char *gatefold_context_message(const gatefold_context *context);
+
+/* The shape of each result for these inputs (only their shapes are read):
+ * shapes[k] has room for the rank of result k. */
+gatefold_status gatefold_result_shapes(gatefold_context *context,
+                                       const DLTensor *const *inputs,
+                                       int64_t *const *shapes);
+
+/* Bytes of workspace that `run` needs for these inputs. */
+gatefold_status gatefold_workspace_size(gatefold_context *context,
+                                        const DLTensor *const *inputs,
+                                        size_t *bytes);
+
+/* Fills `state` with the values with which input number `input`, a state,
+ * starts. */
+gatefold_status gatefold_initial_state(gatefold_context *context, size_t input,
+                                       DLTensor *state);
+
+/* Checks sizes and values, then computes every result. A result that is a state
+ * may be the same memory as its input state; no other result may overlap
+ * anything. `workspace` (any alignment) has `bytes` bytes; if it is null the
+ * context's own is used, which grows when a run needs more than any before.
+ * Else nothing is allocated. */
+gatefold_status gatefold_run(gatefold_context *context,
+                             const DLTensor *const *inputs,
+                             DLTensor *const *results, void *workspace,
+                             size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GATEFOLD_RUNTIME_RUNTIME_H */

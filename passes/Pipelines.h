@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Pipelines.h - The phases of a compilation ----------------*- C++ -*-===//
+
+#ifndef PASSES_PIPELINES_H
+#define PASSES_PIPELINES_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace gatefold {
+
+struct PipelineOptions {
+  /// Without fusion, tiling or reduced work.
+  bool naive = false;
+};
+
+/// A named point at which the driver can stop; each is also a pass pipeline
+/// `gf-PHASE` that runs what lies between the phase before and it.
+struct Phase {
+  llvm::StringRef name;
+  llvm::StringRef summary;
+  void (*build)(mlir::OpPassManager &manager, const PipelineOptions &options);
+};
+
+/// simplify, fuse, schedule, tile, split, bufferize, cpu: in order, from what the
+/// importer gives (`import`) to the llvm dialect.
+llvm::ArrayRef<Phase> getPhases();
+
+/// Registers every pass (`gf-NAME`) and every phase (`gf-PHASE`).
+void registerPassesAndPipelines();
+
+} // namespace gatefold
+
+#endif // PASSES_PIPELINES_H

@@ -73,8 +73,9 @@ private:
   unsigned warnings = 0;
 };
 
-/// The candidate with the least edit distance to `name`, if it is at most a third of
-/// the name's length (at least 1; names longer than 64 bytes have none).
+/// The candidate with the least edit distance to `name`, if it is at most a
+/// third of the name's length (at least 1; names longer than 64 bytes have
+/// none).
 std::optional<llvm::StringRef>
 nearestName(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> candidates);
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Lexer.h - Text to tokens ---------------------------------*- C++ -*-===//
+//
+// Tokens are made one at a time, so that a text costs no memory for tokens that
+// nobody reads. Ends of lines are a flag of the token that follows: whether one
+// ends a statement depends on brackets, which the parser knows.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRONTEND_TEXT_LEXER_H
+#define FRONTEND_TEXT_LEXER_H
+
+#include "frontend/text/Diagnostics.h"
+
+namespace gatefold::text {
+
+enum class TokenKind : uint8_t {
+  EndOfFile,
+  EndOfLine, // made by the parser
+  Error,     // reported by the lexer
+  Comment,   // only where comments are wanted
+  Name,
+  Next, // h', with the prime
+  Number,
+  String,
+  // Reserved words.
+  Param,
+  State,
+  For,
+  In,
+  Return,
+  And,
+  Or,
+  Not,
+  True,
+  False,
+  Inf,
+  None,
+  // Punctuation.
+  OpenParenthesis,
+  CloseParenthesis,
+  OpenBracket,
+  CloseBracket,
+  OpenBrace,
+  CloseBrace,
+  Comma,
+  Colon,
+  Dot,
+  Ellipsis,
+  Arrow,
+  Assign,
+  Equal,
+  NotEqual,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  Plus,
+  Minus,
+  Star,
+  StarStar,
+  Slash,
+  SlashSlash,
+  Percent,
+  At
+};
+
+/// Bytes [begin, end) of the text.
+struct Token {
+  TokenKind kind = TokenKind::EndOfFile;
+  /// Between this token and the one before a line ends.
+  bool newlineBefore = false;
+  uint32_t begin = 0;
+  uint32_t end = 0;
+};
+
+/// `param` .. `None`
+bool isReserved(TokenKind kind);
+/// An operator with two operands; `-` too.
+bool isBinaryOperator(TokenKind kind);
+/// A newline after this token ends no statement.
+bool continuesLine(TokenKind kind);
+/// Letters, digits and `_`, not beginning with a digit.
+bool isNameStart(char c);
+bool isNamePart(char c);
+
+class Lexer {
+public:
+  /// A text of `diagnostics.getSources()`.
+  Lexer(uint32_t file, Diagnostics &diagnostics, bool keepComments = false);
+
+  /// The next token; at the end of the text EndOfFile, again and again.
+  Token next();
+
+  /// What cannot be read gives Error tokens, and while quiet no message.
+  void setQuiet(bool value) { quiet = value; }
+
+private:
+  Token make(TokenKind kind, uint32_t end);
+  Token error(uint32_t end, const llvm::Twine &message,
+              llvm::StringRef hint = "");
+  Token lexName();
+  Token lexNumber();
+  Token lexString();
+  Token lexPunctuation();
+  /// The byte at an offset, 0 after the end.
+  char at(size_t offset) const {
+    return offset < text.size() ? text[offset] : '\0';
+  }
+
+  uint32_t file;
+  Diagnostics &diagnostics;
+  llvm::StringRef text;
+  bool keepComments;
+  bool quiet = false;
+  bool newlineBefore = false;
+  uint32_t begin = 0; // of the token that is being read
+};
+
+/// Reports a text that is too large, is not UTF-8 or holds a NUL byte, at the
+/// first such byte; gives whether the text can be read.
+bool checkText(uint32_t file, Diagnostics &diagnostics);
+
+/// The value of a Number token.
+struct NumberValue {
+  bool whole = false;
+  int64_t integer = 0;
+  double real = 0;
+};
+/// The value of a number's text; reports what is not a number or too large.
+std::optional<NumberValue> numberValue(Range range, Diagnostics &diagnostics);
+
+/// The value of a String token with its escapes resolved; reports unknown ones.
+std::optional<std::string> stringValue(Range range, Diagnostics &diagnostics);
+
+} // namespace gatefold::text
+
+#endif // FRONTEND_TEXT_LEXER_H

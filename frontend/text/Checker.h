@@ -113,6 +113,9 @@ struct AttentionContext {
   const Symbol *query = nullptr; // T
   const Symbol *key = nullptr;   // S
   bool usesVisibility = false;   // softmax or `visible` occurred
+  /// How many funcs called from the body are being evaluated (evaluateBody counts
+  /// them): inside those neither softmax nor the names of the body exist.
+  unsigned functionDepth = 0;
 };
 
 /// A declaration's body under evaluation. (Its scope of names, dimensions,
@@ -143,6 +146,8 @@ public:
   AttentionContext *attention() {
     return attentionStack.empty() ? nullptr : attentionStack.back();
   }
+  /// Sets the graph to which `make` appends; gives the one before.
+  Graph *setGraph(Graph *graph);
 
   /// Sizes that must agree. False after an error (they cannot agree; reported
   /// by `report`, which is only then called). Where it depends on the run the
@@ -206,7 +211,11 @@ public:
   Item callLayer(Instance &instance,
                  llvm::ArrayRef<EvaluatedArgument> arguments, Range range);
 
-  /// A call of an attention: options, leads, grouped heads, the body.
+  /// `row`, `col`, `position`, `visible` in the body of an attention itself (not in
+  /// a func called from it): a name that no local hides. Nothing for other names.
+  std::optional<Item> attentionName(llvm::StringRef name, Range place);
+  /// A call of an attention: options, leads, grouped heads, the body. Also reports
+  /// what its declaration may not hold (names of inputs, results without T).
   Item callAttention(const Declaration &declaration, Package::File &file,
                      llvm::ArrayRef<EvaluatedArgument> arguments,
                      Identifier callee, Range range);
@@ -231,9 +240,12 @@ public:
                const Size &size, int64_t step, Range place);
   Tensor permuteOwn(const Tensor &tensor, llvm::ArrayRef<int64_t> permutation,
                     Range place);
-  /// The common shape of leads aligned at the right; nothing after an error.
+  /// The common shape of shapes aligned at the right, in which a fixed 1
+  /// stretches; nothing after an error (`report` was called). Equalities that
+  /// depend on the run are recorded with `message`.
   std::optional<Shape>
-  broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<Size>> shapes,
+  broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<Size>> shapes, Range place,
+                  const llvm::Twine &message,
                   llvm::function_ref<void()> report);
 
   /// How an item shows in messages: `[B, T, 6]`, `a tuple of 2 values`, `the

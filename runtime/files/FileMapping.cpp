@@ -61,7 +61,9 @@ FileMapping::open(const std::string &path, bool followLinks) {
     return notRegular(status.st_mode);
   }
   size_t length = static_cast<size_t>(status.st_size);
-  void *address = nullptr;
+  // An empty file cannot be mapped; its text is still no null pointer.
+  static char none[1] = {0};
+  void *address = none;
   if (length != 0) {
     address = ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (address == MAP_FAILED) {

@@ -4,7 +4,6 @@
 // keys, depth, and NUL bytes, which it takes for the end of the text.
 #include "runtime/files/Json.h"
 
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
@@ -96,11 +95,9 @@ private:
 
 std::optional<FileError> readJson(std::string_view document, size_t maxDepth,
                                   JsonReceiver &receiver) {
-  if (const void *nul = std::memchr(document.data(), 0, document.size()))
-    return FileError{
-        "NUL byte at byte " +
-            std::to_string(static_cast<const char *>(nul) - document.data()),
-        ""};
+  size_t nul = document.find('\0');
+  if (nul != std::string_view::npos)
+    return FileError{"NUL byte at byte " + std::to_string(nul), ""};
   Bridge bridge(receiver, maxDepth);
   if (!nlohmann::json::sax_parse(document.begin(), document.end(), &bridge))
     return FileError{bridge.message, ""};

@@ -40,7 +40,11 @@ typedef struct gatefold_context gatefold_context;
 const gatefold_description *
 gatefold_describe(const gatefold_description *description);
 
-/* A model without weights. */
+/* A model without weights. Destroy it also where the status is
+ * GATEFOLD_VERSION_MISMATCH or the description contradicts itself
+ * (GATEFOLD_INVALID_ARGUMENT): it then holds the message, and every other call
+ * on it gives that status again. It is null only where an argument is null or
+ * memory ran out; the message of a null is a fixed text. */
 gatefold_status gatefold_create(const gatefold_description *description,
                                 gatefold_model **model);
 void gatefold_destroy(gatefold_model *model);
@@ -49,11 +53,16 @@ const char *gatefold_message(const gatefold_model *model);
 /* Takes `count` weights by name, once: copies and packs them, so they may be
  * freed afterwards. Parameters that are not named take their embedded weight,
  * else the initial value; one without either is GATEFOLD_MISSING_WEIGHT, with
- * the nearest name that was given. A name that no parameter has is an error. */
+ * the nearest name that was given. A name that no parameter has is an error.
+ * Types and shapes must be the parameter's; strides and alignment are free.
+ * After an error the model is as before, and prepare may be called again. No
+ * other call on the model or its contexts may go on at the same time. */
 gatefold_status gatefold_prepare(gatefold_model *model, size_t count,
                                  const char *const *names,
                                  const DLTensor *const *tensors);
 
+/* A context of a model, prepared or not, which must outlive it. On an error it
+ * is null. */
 gatefold_status gatefold_context_create(const gatefold_model *model,
                                         gatefold_context **context);
 void gatefold_context_destroy(gatefold_context *context);
@@ -65,21 +74,27 @@ gatefold_status gatefold_result_shapes(gatefold_context *context,
                                        const DLTensor *const *inputs,
                                        int64_t *const *shapes);
 
-/* Bytes of workspace that `run` needs for these inputs. */
+/* Bytes of workspace that `run` needs for these inputs. This counts a copy of
+ * each state and of each input whose data do not stand at a multiple of the
+ * element's size; a result of that kind needs a copy more, and `run` says how
+ * many bytes it needs then. */
 gatefold_status gatefold_workspace_size(gatefold_context *context,
                                         const DLTensor *const *inputs,
                                         size_t *bytes);
 
 /* Fills `state` with the values with which input number `input`, a state,
- * starts. */
+ * starts. Its shape is checked as far as it can be without the other inputs. */
 gatefold_status gatefold_initial_state(gatefold_context *context, size_t input,
                                        DLTensor *state);
 
 /* Checks sizes and values, then computes every result. A result that is a state
- * may be the same memory as its input state; no other result may overlap
- * anything. `workspace` (any alignment) has `bytes` bytes; if it is null the
- * context's own is used, which grows when a run needs more than any before.
- * Else nothing is allocated. */
+ * may be the same memory as its input state (same data, same strides);
+ * otherwise no result may overlap an input, a result, itself or the workspace.
+ * `workspace` (any alignment) has `bytes` bytes; if it is null the context's
+ * own is used, which grows when a run needs more than any before. Else nothing
+ * is allocated. Unless the status is GATEFOLD_OK nothing was computed, but for
+ * max, min or argmax of nothing, found on the way (GATEFOLD_BAD_DATA; results
+ * then hold anything). */
 gatefold_status gatefold_run(gatefold_context *context,
                              const DLTensor *const *inputs,
                              DLTensor *const *results, void *workspace,

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Context.cpp - making and freeing contexts.
+
+#include "runtime/Context.h"
+
+using namespace gatefold::runtime;
+
+static size_t totalRank(const gatefold_tensor *tensors, int64_t count) {
+  size_t total = 0;
+  for (int64_t i = 0; i < count; ++i)
+    total += (size_t)tensors[i].rank;
+  return total;
+}
+
+gatefold_status gatefold_context_create(const gatefold_model *model,
+                                        gatefold_context **context) {
+  if (context)
+    *context = nullptr;
+  if (!model || !context)
+    return GATEFOLD_INVALID_ARGUMENT;
+  if (model->fault != GATEFOLD_OK)
+    return model->fault;
+  const gatefold_description &description = *model->description;
+  gatefold_context *made = allocateZeroed<gatefold_context>(1);
+  if (!made)
+    return GATEFOLD_OUT_OF_MEMORY;
+
+  size_t parameterCount = (size_t)description.parameter_count;
+  size_t argumentCount =
+      (size_t)description.input_count + (size_t)description.result_count;
+  size_t argumentRank =
+      totalRank(description.inputs, description.input_count) +
+      totalRank(description.results, description.result_count);
+  // Two pointers and an offset, then sizes and strides.
+  size_t words = 3 * (parameterCount + argumentCount) +
+                 2 * (argumentRank + totalRank(description.parameters,
+                                               description.parameter_count));
+  made->model = model;
+  made->symbols = allocateZeroed<int64_t>(description.symbol_count);
+  made->origins = allocateZeroed<Origin>(description.symbol_count);
+  made->sizes = allocateZeroed<int64_t>(description.size_count);
+  made->arguments = allocateZeroed<Argument>(argumentCount);
+  made->strides = allocateZeroed<int64_t>(argumentRank);
+  made->pointers = allocateZeroed<void *>(parameterCount + argumentCount);
+  made->descriptors = allocateZeroed<int64_t>(words);
+  if (!made->symbols || !made->origins || !made->sizes || !made->arguments ||
+      !made->strides || !made->pointers || !made->descriptors) {
+    gatefold_context_destroy(made);
+    return GATEFOLD_OUT_OF_MEMORY;
+  }
+  *context = made;
+  return GATEFOLD_OK;
+}
+
+void gatefold_context_destroy(gatefold_context *context) {
+  if (!context)
+    return;
+  free(context->symbols);
+  free(context->origins);
+  free(context->sizes);
+  free(context->arguments);
+  free(context->strides);
+  free(context->pointers);
+  free(context->descriptors);
+  free(context->workspace);
+  free(context);
+}
+
+const char *gatefold_context_message(const gatefold_context *context) {
+  return context ? context->message.text()
+                 : "there is no context: gatefold_context_create was given a "
+                   "null or a model that was not made, or memory ran out";
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Context.h - what one thread needs to run a model.
+
+#ifndef GATEFOLD_RUNTIME_CONTEXT_H
+#define GATEFOLD_RUNTIME_CONTEXT_H
+
+#include "runtime/Model.h"
+#include "runtime/View.h"
+
+namespace gatefold::runtime {
+
+/// A run's tensor: where the caller has it, and where compiled code finds it.
+struct Argument {
+  View view;
+  /// Place in the workspace behind the arena, if it is computed with a copy
+  /// there.
+  size_t copyPlace;
+  /// Room for a copy is reserved. States always have it.
+  bool hasRoom;
+  /// This run copies.
+  bool isCopied;
+};
+
+/// The dimension that gave an open dimension its size.
+struct Origin {
+  int64_t input;
+  bool isBound;
+};
+
+} // namespace gatefold::runtime
+
+struct gatefold_context {
+  const gatefold_model *model;
+  /// The open dimensions, where each comes from, and all sizes.
+  int64_t *symbols;
+  gatefold::runtime::Origin *origins;
+  int64_t *sizes;
+  /// Inputs, then results.
+  gatefold::runtime::Argument *arguments;
+  /// Memory of the arguments' strides.
+  int64_t *strides;
+  /// What compiled code is given: per parameter, input and result a descriptor.
+  void **pointers;
+  int64_t *descriptors;
+  /// The context's own workspace.
+  void *workspace;
+  size_t workspaceBytes;
+  gatefold::runtime::Message message;
+};
+
+#endif // GATEFOLD_RUNTIME_CONTEXT_H

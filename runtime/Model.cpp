@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Model.cpp - making and freeing models.
+
+#include "runtime/Model.h"
+
+#include <string.h>
+
+using namespace gatefold::runtime;
+
+const gatefold_description *
+gatefold_describe(const gatefold_description *description) {
+  return description;
+}
+
+/// Finds for each result that is a state the input of the same name.
+static void pairStates(gatefold_model &model) {
+  const gatefold_description &description = *model.description;
+  for (int64_t r = 0; r < description.result_count; ++r) {
+    model.inputOfResult[r] = -1;
+    if (description.results[r].role != GATEFOLD_STATE)
+      continue;
+    for (int64_t i = 0; i < description.input_count; ++i)
+      if (description.inputs[i].role == GATEFOLD_STATE &&
+          !strcmp(description.inputs[i].name, description.results[r].name))
+        model.inputOfResult[r] = i;
+  }
+}
+
+gatefold_status gatefold_create(const gatefold_description *description,
+                                gatefold_model **model) {
+  if (model)
+    *model = nullptr;
+  if (!description || !model)
+    return GATEFOLD_INVALID_ARGUMENT;
+  gatefold_model *made = allocateZeroed<gatefold_model>(1);
+  if (!made)
+    return GATEFOLD_OUT_OF_MEMORY;
+  made->description = description;
+  *model = made;
+  // Of another version only the first field has a known place.
+  if (description->abi_version != GATEFOLD_ABI_VERSION) {
+    made->message.append(
+        "the model was compiled for version %d of the interface, this runtime "
+        "has version %d: compile it again",
+        description->abi_version, GATEFOLD_ABI_VERSION);
+    return made->fault = GATEFOLD_VERSION_MISMATCH;
+  }
+  if (!checkDescription(*description, made->message))
+    return made->fault = GATEFOLD_INVALID_ARGUMENT;
+
+  made->sizes = allocateZeroed<int64_t>(description->size_count);
+  made->parameters = allocateZeroed<const void *>(description->parameter_count);
+  made->inputOfResult = allocateZeroed<int64_t>(description->result_count);
+  int64_t *symbols = allocateZeroed<int64_t>(description->symbol_count);
+  if (!made->sizes || !made->parameters || !made->inputOfResult || !symbols) {
+    free(symbols);
+    gatefold_destroy(made);
+    *model = nullptr;
+    return GATEFOLD_OUT_OF_MEMORY;
+  }
+  description->sizes(symbols, made->sizes);
+  free(symbols);
+  pairStates(*made);
+  return GATEFOLD_OK;
+}
+
+void gatefold_destroy(gatefold_model *model) {
+  if (!model)
+    return;
+  free(model->sizes);
+  free(model->parameters);
+  free(model->weights);
+  free(model->inputOfResult);
+  free(model);
+}
+
+const char *gatefold_message(const gatefold_model *model) {
+  return model ? model->message.text()
+               : "there is no model: gatefold_create was given a null, or "
+                 "memory ran out";
+}

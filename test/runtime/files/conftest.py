@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lets the tests import tool.py from any working folder."""
+"""Lets the tests import weight_files.py from any working folder."""
 
 import pathlib
 import sys

@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from tool import (
+from weight_files import (
     ELEMENTS,
     assert_same,
     dictionary,

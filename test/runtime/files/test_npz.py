@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from tool import (
+from weight_files import (
     ELEMENTS,
     assert_same,
     dictionary,

@@ -8,7 +8,7 @@ import struct
 import numpy as np
 import pytest
 
-from tool import (
+from weight_files import (
     SAFETENSORS_TYPES,
     assert_same,
     checksum,

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tool import assert_same, names, read, refusal, safetensors_of, sample
+from weight_files import assert_same, names, read, refusal, safetensors_of, sample
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ import zipfile
 import numpy as np
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
-PROGRAMS = pathlib.Path(os.environ.get("GATEFOLD_BIN", REPOSITORY / "build" / "bin"))
+BUILD = pathlib.Path(os.environ.get("GATEFOLD_BUILD", REPOSITORY / "build"))
+PROGRAMS = pathlib.Path(os.environ.get("GATEFOLD_BIN", BUILD / "bin"))
 
 
 def run(*arguments):

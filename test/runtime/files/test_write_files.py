@@ -11,7 +11,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from tool import (
+from weight_files import (
     ELEMENTS,
     PROGRAMS,
     assert_same,

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from tool import run
+from weight_files import run
 
 
 def nearest(name, *candidates):

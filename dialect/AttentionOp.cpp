@@ -55,11 +55,25 @@ unsigned AttentionOp::getLeadRank() {
   auto rank = [](Value value) {
     return cast<RankedTensorType>(value.getType()).getRank();
   };
-  auto rowRank = [](Value value) -> int64_t {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    return type ? type.getRank() : 0;
-  };
-  return rank(getResult(0)) - 1 - rowRank(getYield().getValues().front());
+  // A result is the row that is yielded, with the leading dimensions and the
+  // queries before it.
+  return rank(getResult(0)) - 1 - rank(getYield().getValues().front());
+}
+
+std::optional<int64_t> AttentionOp::getLeadAxis(unsigned operand,
+                                                int64_t dimension) {
+  auto type = cast<RankedTensorType>(getOperand(operand).getType());
+  auto seen = cast<RankedTensorType>(getBody().getArgument(operand).getType());
+  // Of a query and a pair, the region does not see the dimension of the
+  // queries.
+  unsigned keys = getQueries().size(), pairs = keys + getKeys().size(),
+           captures = pairs + getPairs().size();
+  bool hasQueries = operand < keys || (operand >= pairs && operand < captures);
+  int64_t operandLead = type.getRank() - seen.getRank() - (hasQueries ? 1 : 0);
+  int64_t axis = dimension - (getLeadRank() - operandLead);
+  if (axis < 0 || type.getDimSize(axis) == 1)
+    return std::nullopt;
+  return axis;
 }
 
 YieldOp AttentionOp::getYield() {
@@ -167,7 +181,3 @@ void AttentionOp::print(OpAsmPrinter &printer) {
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/true);
 }
-
-LogicalResult AttentionOp::verify() { return success(); }
-void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &,
-                                              MLIRContext *) {}

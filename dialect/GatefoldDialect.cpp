@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/BytecodeInterface.h"
 #include "dialect/GatefoldOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -25,16 +26,5 @@ void GfDialect::initialize() {
 #define GET_OP_LIST
 #include "dialect/GatefoldOps.cpp.inc"
       >();
-}
-
-LogicalResult GfDialect::verifyOperationAttribute(Operation *, NamedAttribute) {
-  return success();
-}
-LogicalResult GfDialect::verifyRegionArgAttribute(Operation *, unsigned,
-                                                  unsigned, NamedAttribute) {
-  return success();
-}
-LogicalResult GfDialect::verifyRegionResultAttribute(Operation *, unsigned,
-                                                     unsigned, NamedAttribute) {
-  return success();
+  addBytecodeInterface(this);
 }

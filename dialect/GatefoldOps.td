@@ -72,6 +72,8 @@ def Gf_RecurrenceOp : Gf_Op<"recurrence", [
     AttrSizedOperandSegments, RecursiveMemoryEffects, RecursivelySpeculatable,
     SingleBlockImplicitTerminator<"YieldOp">,
     DeclareOpInterfaceMethods<LoopLikeOpInterface>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+      ["reifyResultShapes", "reifyDimOfResult"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface,
       ["getAsmBlockArgumentNames", "getAsmBlockNames"]>]> {
   let summary = "a step applied over time";
@@ -147,6 +149,7 @@ def Gf_RecurrenceOp : Gf_Op<"recurrence", [
   }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let hasCanonicalizer = 1;
 }
 
@@ -157,6 +160,8 @@ def Gf_RecurrenceOp : Gf_Op<"recurrence", [
 def Gf_AttentionOp : Gf_Op<"attention", [
     AttrSizedOperandSegments, RecursiveMemoryEffects, RecursivelySpeculatable,
     SingleBlockImplicitTerminator<"YieldOp">,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+      ["reifyResultShapes", "reifyDimOfResult"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface,
       ["getAsmBlockArgumentNames", "getAsmBlockNames"]>]> {
   let summary = "a program for one query's row over the keys";
@@ -180,7 +185,8 @@ def Gf_AttentionOp : Gf_Op<"attention", [
     result; missing ones, and a static 1, stretch. Grouped heads are an expanded
     pair (key head, group) where the keys have a 1 for the group.
     How many of an operand's dimensions are leading follows from the rank
-    of its region argument.
+    of its region argument, which is a tensor throughout: one number is a
+    `tensor<f32>`. There is at least one query and one key, which give T and S.
 
     Who sees whom: query i stands at `position = i + offset`, where `offset` is
     S - T unless given (`[first of lead..]`, or `[]`). It sees key j if
@@ -233,6 +239,9 @@ def Gf_AttentionOp : Gf_Op<"attention", [
   let extraClassDeclaration = [{
     /// Number of leading dimensions of the results.
     unsigned getLeadRank();
+    /// The axis of a query, key, pair or capture (counted through all of them)
+    /// along a leading dimension of the results; none where it stretches.
+    std::optional<int64_t> getLeadAxis(unsigned operand, int64_t dimension);
     ::gatefold::YieldOp getYield();
     /// Region arguments, by role.
     ::mlir::Block::BlockArgListType getQueryArguments();
@@ -244,6 +253,7 @@ def Gf_AttentionOp : Gf_Op<"attention", [
   }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let hasCanonicalizer = 1;
 }
 
@@ -333,6 +343,7 @@ def Gf_RowTopKOp : Gf_RowOp<"row_top_k"> {
   let assemblyFormat = [{
     $scores (`count` $count^)? (`fraction` $fraction^)? attr-dict `:` type($scores) `->` type($result)
   }];
+  let hasCanonicalizer = 1;
 }
 
 def Gf_RowVisibleOp : Gf_RowOp<"row_visible"> {

@@ -136,7 +136,3 @@ void RecurrenceOp::print(OpAsmPrinter &printer) {
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/true);
 }
-
-LogicalResult RecurrenceOp::verify() { return success(); }
-void RecurrenceOp::getCanonicalizationPatterns(RewritePatternSet &,
-                                               MLIRContext *) {}

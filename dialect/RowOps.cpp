@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/GatefoldOps.h"
+#include "dialect/SharedSizes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -15,16 +16,20 @@
 using namespace mlir;
 using namespace gatefold;
 
-/// Row operations read who sees whom from the attention around them.
-static LogicalResult verifyInAttention(Operation *op) {
-  if (op->getParentOfType<AttentionOp>())
-    return success();
-  return op->emitOpError("stands outside of a gf.attention");
-}
-
-/// Static sizes must agree; an open one agrees with any.
-static bool agree(int64_t a, int64_t b) {
-  return a == b || ShapedType::isDynamic(a) || ShapedType::isDynamic(b);
+/// Row operations read who sees whom from the attention around them, and their
+/// rows have one element for each of its keys.
+static LogicalResult verifyInAttention(Operation *op, RankedTensorType row) {
+  auto attention = op->getParentOfType<AttentionOp>();
+  if (!attention)
+    return op->emitOpError("stands outside of a gf.attention");
+  for (Value key : attention.getKeyArguments()) {
+    int64_t count = cast<RankedTensorType>(key.getType()).getDimSize(0);
+    if (!agree(count, row.getDimSize(0)))
+      return op->emitOpError("has a row of ")
+             << row.getDimSize(0) << " elements in an attention over " << count
+             << " keys";
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -32,7 +37,7 @@ static bool agree(int64_t a, int64_t b) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult RowScoresOp::verify() {
-  if (failed(verifyInAttention(*this)))
+  if (failed(verifyInAttention(*this, getType())))
     return failure();
   RankedTensorType query = getQuery().getType(), keys = getKeys().getType();
   if (!agree(query.getDimSize(0), keys.getDimSize(1)))
@@ -46,7 +51,7 @@ LogicalResult RowScoresOp::verify() {
 }
 
 LogicalResult RowValuesOp::verify() {
-  if (failed(verifyInAttention(*this)))
+  if (failed(verifyInAttention(*this, getWeights().getType())))
     return failure();
   RankedTensorType weights = getWeights().getType(),
                    values = getValues().getType();
@@ -65,7 +70,7 @@ LogicalResult RowValuesOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult RowSoftmaxOp::verify() {
-  if (failed(verifyInAttention(*this)))
+  if (failed(verifyInAttention(*this, getType())))
     return failure();
   if (Value where = getWhere()) {
     int64_t size = cast<RankedTensorType>(where.getType()).getDimSize(0);
@@ -81,6 +86,17 @@ LogicalResult RowSoftmaxOp::verify() {
   return success();
 }
 
+/// Every element is true, as far as can be seen.
+static bool isAllTrue(Value value) {
+  if (auto splat = value.getDefiningOp<tensor::SplatOp>())
+    return matchPattern(splat.getInput(), m_One());
+  if (auto fill = value.getDefiningOp<linalg::FillOp>())
+    return matchPattern(fill.value(), m_One());
+  DenseElementsAttr elements;
+  return matchPattern(value, m_Constant(&elements)) && elements.isSplat() &&
+         elements.getSplatValue<bool>();
+}
+
 namespace {
 /// softmax(s) where all-true = softmax(s).
 struct DropTrueWhere : OpRewritePattern<RowSoftmaxOp> {
@@ -89,11 +105,9 @@ struct DropTrueWhere : OpRewritePattern<RowSoftmaxOp> {
                                 PatternRewriter &rewriter) const override {
     if (!op.getWhere())
       return failure();
-    DenseElementsAttr where;
-    bool allTrue = matchPattern(op.getWhere(), m_Constant(&where)) &&
-                   where.isSplat() && where.getSplatValue<bool>();
     // The softmax is over visible keys anyway.
-    if (!allTrue && !op.getWhere().getDefiningOp<RowVisibleOp>())
+    if (!isAllTrue(op.getWhere()) &&
+        !op.getWhere().getDefiningOp<RowVisibleOp>())
       return failure();
     rewriter.modifyOpInPlace(op, [&] { op.getWhereMutable().clear(); });
     return success();
@@ -111,7 +125,7 @@ void RowSoftmaxOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 //===----------------------------------------------------------------------===//
 
 LogicalResult RowNeighboursOp::verify() {
-  if (failed(verifyInAttention(*this)))
+  if (failed(verifyInAttention(*this, getType())))
     return failure();
   int64_t width = getWidthAttr().getInt();
   if (width < 1 || width % 2 == 0)
@@ -146,7 +160,7 @@ void RowNeighboursOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 }
 
 LogicalResult RowTopKOp::verify() {
-  if (failed(verifyInAttention(*this)))
+  if (failed(verifyInAttention(*this, getType())))
     return failure();
   if (getCount().has_value() == getFraction().has_value())
     return emitOpError("needs either a count or a fraction");
@@ -167,4 +181,25 @@ LogicalResult RowTopKOp::verify() {
   return success();
 }
 
-LogicalResult RowVisibleOp::verify() { return verifyInAttention(*this); }
+namespace {
+/// All of the visible scores are kept: k = floor(1.0 * visible).
+struct KeepAllVisible : OpRewritePattern<RowTopKOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(RowTopKOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getFractionAttr() || op.getFractionAttr().getValueAsDouble() != 1.0)
+      return failure();
+    rewriter.replaceOpWithNewOp<RowVisibleOp>(op, op.getType());
+    return success();
+  }
+};
+} // namespace
+
+void RowTopKOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *context) {
+  patterns.add<KeepAllVisible>(context);
+}
+
+LogicalResult RowVisibleOp::verify() {
+  return verifyInAttention(*this, getType());
+}

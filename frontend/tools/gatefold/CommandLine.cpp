@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- CommandLine.cpp - What the user typed ------------------------------===//
+
+#include "frontend/tools/gatefold/CommandLine.h"
+#include "frontend/tools/gatefold/Messages.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+
+namespace gatefold::tool {
+namespace {
+
+cl::SubCommand checkCommand("check",
+                            "parse and type-check; list entries, inputs, "
+                            "results, parameters");
+cl::SubCommand formatCommand("fmt", "print in the standard layout");
+cl::SubCommand initCommand("init", "random weights for every parameter");
+cl::SubCommand runCommand("run", "compute results from inputs");
+cl::SubCommand compileCommand("compile",
+                              "make a shared library and header, an object, "
+                              "LLVM IR, ...");
+cl::SubCommand benchCommand("bench", "time it: median, spread, FLOP/s");
+cl::SubCommand reportCommand("report", "parameters, operations, bytes, arena");
+cl::SubCommand doctorCommand("doctor", "versions, CPU features, tools found");
+
+cl::OptionCategory category("Gatefold options");
+
+// Groups of commands that share an option.
+#define ON_ALL                                                                 \
+  cl::cat(category), cl::sub(checkCommand), cl::sub(formatCommand),            \
+      cl::sub(initCommand), cl::sub(runCommand), cl::sub(compileCommand),      \
+      cl::sub(benchCommand), cl::sub(reportCommand), cl::sub(doctorCommand)
+#define ON_PROGRAM                                                             \
+  cl::cat(category), cl::sub(checkCommand), cl::sub(initCommand),              \
+      cl::sub(runCommand), cl::sub(compileCommand), cl::sub(benchCommand),     \
+      cl::sub(reportCommand)
+#define ON_CODE                                                                \
+  cl::cat(category), cl::sub(runCommand), cl::sub(compileCommand),             \
+      cl::sub(benchCommand), cl::sub(reportCommand)
+#define ON_WEIGHTS                                                             \
+  cl::cat(category), cl::sub(runCommand), cl::sub(compileCommand),             \
+      cl::sub(benchCommand)
+#define ON_RUN cl::cat(category), cl::sub(runCommand), cl::sub(benchCommand)
+
+cl::list<std::string> files(cl::Positional, cl::desc("FILE..."), ON_ALL);
+cl::opt<std::string> entry("entry", cl::desc("which model, func, cell or attention"),
+                           cl::value_desc("NAME"), ON_PROGRAM);
+cl::list<std::string> importFolders("I", cl::Prefix,
+                                    cl::desc("further places where import looks"),
+                                    cl::value_desc("DIR"), ON_PROGRAM);
+cl::list<std::string> dimensions("dim", cl::CommaSeparated,
+                                 cl::desc("fix dimensions"),
+                                 cl::value_desc("H=128,T=64"), ON_PROGRAM);
+cl::list<std::string> arguments("arg", cl::desc("give a setting"),
+                                cl::value_desc("NAME=VALUE"), ON_PROGRAM);
+cl::opt<unsigned> lead("lead",
+                       cl::desc("leading dimensions of each input, where the "
+                                "entry is a cell, func or attention"),
+                       cl::value_desc("N"), cl::init(0), ON_PROGRAM);
+cl::list<std::string> optionalInputs(
+    "with-input",
+    cl::desc("an option of a cell or attention entry that is to be an input "
+             "(lengths, mask, bias, ...); `run` takes it from --input"),
+    cl::value_desc("NAME"), ON_PROGRAM);
+cl::opt<std::string> floatType("float", cl::desc("the model's float type"),
+                               cl::value_desc("f32|f64"), cl::init("f32"),
+                               ON_PROGRAM);
+cl::list<std::string> target("target",
+                             cl::desc("native, x86-64-v3, x86-64-v4, aarch64"),
+                             cl::value_desc("T"), ON_CODE);
+cl::opt<bool> naive("naive",
+                    cl::desc("without fusion, tiling or reduced work (for now "
+                             "also the default)"),
+                    ON_CODE);
+cl::opt<std::string> emit("emit",
+                          cl::desc("a phase (import, simplify, fuse, schedule, "
+                                   "tile, split, bufferize, cpu), or llvm, asm, "
+                                   "object, library"),
+                          cl::value_desc("WHAT"), cl::cat(category),
+                          cl::sub(compileCommand));
+cl::opt<std::string> output("o", cl::desc("output file; - is standard output"),
+                            cl::value_desc("OUT"), cl::cat(category),
+                            cl::sub(compileCommand), cl::sub(initCommand));
+cl::list<std::string> weights("weights",
+                              cl::desc(".safetensors, .safetensors.index.json, "
+                                       ".npz, or a folder of .npy"),
+                              cl::value_desc("W"), ON_WEIGHTS);
+cl::opt<std::string> strip("strip", cl::desc("take a prefix off weight names"),
+                           cl::value_desc("PREFIX"), ON_WEIGHTS);
+cl::opt<uint64_t> seed("seed", cl::desc("random numbers for what is missing"),
+                       cl::value_desc("N"), cl::cat(category),
+                       cl::sub(initCommand), cl::sub(runCommand),
+                       cl::sub(benchCommand));
+cl::list<std::string> inputs("input", cl::desc("an input, or a file of several"),
+                             cl::value_desc("[NAME=]X.npy"), ON_RUN);
+cl::list<std::string> outputs("output", cl::desc("where a result goes"),
+                              cl::value_desc("NAME=Y.npy"), cl::cat(category),
+                              cl::sub(runCommand));
+cl::opt<std::string> outputFolder("output-dir",
+                                  cl::desc("writes every result as D/NAME.npy"),
+                                  cl::value_desc("D"), cl::cat(category),
+                                  cl::sub(runCommand));
+cl::opt<std::string> compare("compare",
+                             cl::desc("compare results with an .npz; exit 3 "
+                                      "where they differ"),
+                             cl::value_desc("FILE"), cl::cat(category),
+                             cl::sub(runCommand));
+cl::opt<std::string> device("device", cl::desc("cpu"), cl::value_desc("DEVICE"),
+                            cl::init("cpu"), ON_RUN);
+cl::opt<unsigned> threads("threads", cl::desc("threads of a run"),
+                          cl::value_desc("N"), cl::init(0), ON_RUN);
+cl::opt<bool> inPlace("i", cl::desc("rewrite the file"), cl::cat(category),
+                      cl::sub(formatCommand));
+cl::opt<bool> checkOnly("check",
+                        cl::desc("only ask whether the layout is standard; "
+                                 "exit 3 where it is not"),
+                        cl::cat(category), cl::sub(formatCommand));
+cl::opt<bool> timing("timing", cl::desc("time of each phase of the compilation"),
+                     ON_CODE);
+cl::opt<bool> remarks("remarks",
+                      cl::desc("why each optimisation applied or did not"),
+                      ON_CODE);
+cl::opt<bool> json("json", cl::desc("output for programs: one JSON document"),
+                   ON_ALL);
+
+bool parseDimensions(CommandLine &line) {
+  for (const std::string &text : dimensions) {
+    auto [name, number] = StringRef(text).split('=');
+    int64_t value;
+    if (name.empty() || number.getAsInteger(10, value) || value < 0)
+      return fail("--dim takes NAME=NUMBER, a whole number that is not "
+                  "negative; found `" + text + "`"),
+             false;
+    auto [place, inserted] = line.entry.dimensions.emplace(name.str(), value);
+    if (!inserted && place->second != value)
+      return fail("--dim gives `" + name.str() + "` twice"), false;
+  }
+  return true;
+}
+
+bool parseArguments(CommandLine &line) {
+  for (const std::string &text : arguments) {
+    auto [name, value] = StringRef(text).split('=');
+    if (name.empty() || value.empty())
+      return fail("--arg takes NAME=VALUE; found `" + text + "`"), false;
+    line.entry.arguments.emplace_back(name.str(), value.str());
+  }
+  return true;
+}
+
+} // namespace
+
+std::string libraryFolder() {
+  std::string program = sys::fs::getMainExecutable(nullptr, nullptr);
+  SmallString<256> folder(sys::path::parent_path(sys::path::parent_path(program)));
+  sys::path::append(folder, "share", "gatefold", "library");
+  return folder.str().str();
+}
+
+std::optional<CommandLine> parseCommandLine(int argc, char **argv,
+                                            int &exitStatus) {
+  for (cl::SubCommand *command :
+       {&checkCommand, &formatCommand, &initCommand, &runCommand,
+        &compileCommand, &benchCommand, &reportCommand, &doctorCommand})
+    cl::HideUnrelatedOptions(category, *command);
+  cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter(
+      [](raw_ostream &out) { out << "gatefold " GATEFOLD_VERSION "\n"; });
+
+  std::string problems;
+  raw_string_ostream errors(problems);
+  exitStatus = CommandLineFault;
+  if (!cl::ParseCommandLineOptions(argc, argv,
+                                   "Gatefold: sequence models from their "
+                                   "equations to native code\n",
+                                   &errors)) {
+    llvm::errs() << problems;
+    return std::nullopt;
+  }
+
+  CommandLine line;
+  const std::pair<cl::SubCommand *, Command> commands[] = {
+      {&checkCommand, Command::Check},     {&formatCommand, Command::Format},
+      {&initCommand, Command::Init},       {&runCommand, Command::Run},
+      {&compileCommand, Command::Compile}, {&benchCommand, Command::Bench},
+      {&reportCommand, Command::Report},   {&doctorCommand, Command::Doctor}};
+  bool found = false;
+  for (auto [subcommand, command] : commands)
+    if (*subcommand) {
+      line.command = command;
+      found = true;
+    }
+  if (!found) {
+    fail("which command? check, fmt, init, run, compile, bench, report or "
+         "doctor; `gatefold --help` says more");
+    return std::nullopt;
+  }
+  line.files = files;
+  line.entry.entry = entry;
+  line.entry.leadRank = lead;
+  line.entry.optionalInputs = optionalInputs;
+  if (floatType == "f64")
+    line.entry.floatType = text::Element::F64;
+  else if (floatType != "f32") {
+    fail("--float is f32 or f64, found `" + floatType + "`");
+    return std::nullopt;
+  }
+  if (lead > 8) {
+    fail("--lead is at most 8, found " + std::to_string(lead));
+    return std::nullopt;
+  }
+  if (!parseDimensions(line) || !parseArguments(line))
+    return std::nullopt;
+  line.importFolders = importFolders;
+  line.importFolders.push_back(libraryFolder());
+  line.target = target;
+  line.device = device;
+  line.naive = naive;
+  line.emit = emit;
+  line.output = output;
+  line.weights = weights;
+  line.strip = strip;
+  if (seed.getNumOccurrences())
+    line.seed = seed;
+  line.inputs = inputs;
+  line.outputs = outputs;
+  line.outputFolder = outputFolder;
+  line.compare = compare;
+  line.threads = threads;
+  line.inPlace = inPlace;
+  line.checkOnly = checkOnly;
+  line.timing = timing;
+  line.remarks = remarks;
+  line.json = json;
+
+  if (line.files.empty() && line.command != Command::Doctor) {
+    fail("no FILE is given");
+    return std::nullopt;
+  }
+  bool several = line.command == Command::Check ||
+                 line.command == Command::Format;
+  if (line.files.size() > 1 && !several) {
+    fail("this command takes one FILE, found " +
+         std::to_string(line.files.size()));
+    return std::nullopt;
+  }
+  if (line.device != "cpu") {
+    fail("--device " + line.device + ": only cpu is there");
+    return std::nullopt;
+  }
+  exitStatus = Done;
+  return line;
+}
+
+} // namespace gatefold::tool

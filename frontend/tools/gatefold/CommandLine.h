@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- CommandLine.h - What the user typed ----------------------*- C++ -*-===//
+
+#ifndef FRONTEND_TOOLS_GATEFOLD_COMMANDLINE_H
+#define FRONTEND_TOOLS_GATEFOLD_COMMANDLINE_H
+
+#include "frontend/text/Check.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gatefold::tool {
+
+/// Exit statuses, as frontend/tools/README.md lists them.
+enum ExitStatus : int {
+  Done = 0,
+  InputFault = 1,
+  CommandLineFault = 2,
+  CheckFailed = 3,
+  OurFault = 70
+};
+
+enum class Command { Check, Format, Init, Run, Compile, Bench, Report, Doctor };
+
+struct CommandLine {
+  Command command = Command::Check;
+  std::vector<std::string> files;
+
+  // The program.
+  text::EntryOptions entry;
+  std::vector<std::string> importFolders; // -I, then the library
+  std::vector<std::string> target;
+  std::string device = "cpu";
+  bool naive = false;
+  std::string emit;
+  std::string output; // -o
+
+  // Data.
+  std::vector<std::string> weights;
+  std::string strip;
+  std::optional<uint64_t> seed;
+  std::vector<std::string> inputs;  // NAME=PATH or PATH
+  std::vector<std::string> outputs; // NAME=PATH
+  std::string outputFolder;
+  std::string compare;
+  unsigned threads = 0;
+
+  // fmt
+  bool inPlace = false;
+  bool checkOnly = false;
+
+  // What is printed.
+  bool timing = false;
+  bool remarks = false;
+  bool json = false;
+};
+
+/// Parses the command line, or gives the exit status where there is nothing
+/// more to do (--help, --version, a fault).
+std::optional<CommandLine> parseCommandLine(int argc, char **argv,
+                                            int &exitStatus);
+
+/// The folder of the library's .gf files: that of the build tree, or that of the
+/// installation in which this program stands.
+std::string libraryFolder();
+
+} // namespace gatefold::tool
+
+#endif // FRONTEND_TOOLS_GATEFOLD_COMMANDLINE_H

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Compilation.cpp - From a file to code ------------------------------===//
+
+#include "frontend/tools/gatefold/Compilation.h"
+#include "dialect/GatefoldOps.h"
+#include "frontend/text/Import.h"
+#include "passes/Pipelines.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace llvm;
+
+namespace gatefold::tool {
+namespace {
+
+/// An .mlir module whose regions, types or attributes nest deeper than this is
+/// refused: MLIR's parser is recursive and would overflow the stack.
+constexpr unsigned maximumModuleNesting = 200;
+
+/// The deepest nesting of brackets in a module's text, strings left out.
+unsigned bracketNesting(StringRef text) {
+  unsigned depth = 0, deepest = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '"') {
+      while (++i < text.size() && text[i] != '"')
+        if (text[i] == '\\')
+          ++i;
+    } else if (c == '/' && text.substr(i).starts_with("//")) {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (c == '-' && text.substr(i).starts_with("->")) {
+      ++i;
+    } else if (StringRef("([{<").contains(c)) {
+      deepest = std::max(deepest, ++depth);
+    } else if (StringRef(")]}>").contains(c) && depth) {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
+} // namespace
+
+json::Array &diagnosticsJson() {
+  static json::Array diagnostics;
+  return diagnostics;
+}
+
+ExitStatus report(const text::Diagnostics &diagnostics, bool json) {
+  if (json) {
+    json::Value value = diagnostics.toJson();
+    if (auto *array = value.getAsArray())
+      for (json::Value &entry : *array)
+        diagnosticsJson().push_back(std::move(entry));
+  } else {
+    diagnostics.print(errs());
+  }
+  return diagnostics.hasErrors() ? InputFault : Done;
+}
+
+Compilation::Compilation(const CommandLine &line)
+    : line(line), diagnostics(sources) {
+  if (!line.target.empty())
+    options.target = line.target.front();
+}
+
+Compilation::~Compilation() = default;
+
+template <typename Work> auto Compilation::timed(StringRef phase, Work work) {
+  progress.show(line.files.front() + ": " + phase);
+  auto start = std::chrono::steady_clock::now();
+  auto result = work();
+  timing.emplace_back(phase.str(), std::chrono::duration<double>(
+                                       std::chrono::steady_clock::now() - start)
+                                       .count());
+  return result;
+}
+
+ExitStatus Compilation::load() {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registry.insert<GatefoldDialect>();
+  context = std::make_unique<mlir::MLIRContext>(
+      registry, mlir::MLIRContext::Threading::DISABLED);
+  context->loadDialect<GatefoldDialect>();
+  StringRef path = line.files.front();
+  ExitStatus status;
+  if (path.ends_with(".mlir") || path.ends_with(".mlirbc")) {
+    status = timed("parse", [&] { return loadModule(); });
+  } else if (path.ends_with(".gf")) {
+    text = true;
+    status = loadText();
+  } else {
+    fail(path + ": not a .gf text nor an .mlir module");
+    status = InputFault;
+  }
+  return status;
+}
+
+ExitStatus Compilation::loadText() {
+  package = std::make_unique<text::Package>(diagnostics, line.importFolders);
+  std::string error;
+  bool loaded = timed(
+      "parse", [&] { return package->load(line.files.front(), error); });
+  if (!loaded) {
+    fail(error);
+    return InputFault;
+  }
+  if (!diagnostics.hasErrors())
+    program = timed("check",
+                    [&] { return text::checkEntry(*package, line.entry); });
+  if (program && !diagnostics.hasErrors())
+    module = timed("import", [&] {
+      return text::importProgram(*program, diagnostics, *context);
+    });
+  if (ExitStatus status = report(diagnostics, line.json))
+    return status;
+  if (!module) {
+    fail("the phase `import` gave no module and no reason; please report this");
+    return OurFault;
+  }
+  if (options.name.empty())
+    options.name = program->name;
+  return Done;
+}
+
+ExitStatus Compilation::loadModule() {
+  auto buffer = MemoryBuffer::getFile(line.files.front());
+  if (!buffer) {
+    fail(line.files.front() + ": " + buffer.getError().message());
+    return InputFault;
+  }
+  StringRef contents = (*buffer)->getBuffer();
+  if (contents.size() > text::Sources::maximumBytes) {
+    fail(line.files.front() + ": larger than 64 MiB");
+    return InputFault;
+  }
+  if (bracketNesting(contents) > maximumModuleNesting) {
+    fail(line.files.front() + ": nested more than 200 deep");
+    return InputFault;
+  }
+  SourceMgr manager;
+  manager.AddNewSourceBuffer(std::move(*buffer), SMLoc());
+  mlir::SourceMgrDiagnosticHandler handler(manager, context.get());
+  module = mlir::parseSourceFile<mlir::ModuleOp>(
+      manager, mlir::ParserConfig(context.get()));
+  if (!module)
+    return InputFault;
+  if (options.name.empty()) {
+    options.name = "model";
+    for (auto function : module->getOps<mlir::func::FuncOp>())
+      if (function.isPublic()) {
+        options.name = function.getName().str();
+        break;
+      }
+  }
+  return Done;
+}
+
+ExitStatus Compilation::lower(StringRef last) {
+  if (last == "import")
+    return Done;
+  // A pass that refuses what the user wrote reports it with its place; these
+  // messages read as all others do.
+  SourceMgr manager;
+  mlir::SourceMgrDiagnosticHandler handler(manager, context.get());
+  for (const Phase &phase : getPhases()) {
+    mlir::PassManager passes(context.get());
+    PipelineOptions pipelineOptions;
+    pipelineOptions.naive = line.naive;
+    phase.build(passes, pipelineOptions);
+    bool succeeded = timed(
+        phase.name, [&] { return mlir::succeeded(passes.run(*module)); });
+    if (!succeeded) {
+      if (!text)
+        return InputFault;
+      fail("the phase `" + phase.name + "` failed on a checked program",
+           "this is a fault of Gatefold: please report it with the text");
+      return OurFault;
+    }
+    if (phase.name == last)
+      break;
+  }
+  return Done;
+}
+
+void Compilation::print(raw_ostream &out) {
+  module->print(out);
+  out << "\n";
+}
+
+ExitStatus Compilation::emit(CodeForm form,
+                             std::unique_ptr<MemoryBuffer> &code) {
+  auto emitted =
+      timed("emit", [&] { return emitCode(*module, options, form); });
+  if (!emitted) {
+    fail(toString(emitted.takeError()));
+    return InputFault;
+  }
+  code = std::move(*emitted);
+  return Done;
+}
+
+void Compilation::printTiming() const {
+  double total = 0;
+  for (const auto &[phase, seconds] : timing) {
+    errs() << formatv("{0,-12} {1,9:f1} ms\n", phase, seconds * 1e3);
+    total += seconds;
+  }
+  errs() << formatv("{0,-12} {1,9:f1} ms\n", "total", total * 1e3);
+}
+
+json::Value Compilation::timingJson() const {
+  json::Object object;
+  for (const auto &[phase, seconds] : timing)
+    object[phase] = seconds;
+  return object;
+}
+
+} // namespace gatefold::tool

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Compilation.h - From a file to code ----------------------*- C++ -*-===//
+
+#ifndef FRONTEND_TOOLS_GATEFOLD_COMPILATION_H
+#define FRONTEND_TOOLS_GATEFOLD_COMPILATION_H
+
+#include "frontend/text/Check.h"
+#include "frontend/tools/gatefold/CommandLine.h"
+#include "frontend/tools/gatefold/Messages.h"
+#include "passes/emit/Emit.h"
+#include "mlir/IR/MLIRContext.h"
+
+namespace gatefold::tool {
+
+/// One file on its way to code. Every step reports its own faults and gives an
+/// exit status; after one that is not Done the rest must not be called.
+class Compilation {
+public:
+  explicit Compilation(const CommandLine &line);
+  ~Compilation();
+
+  /// Reads the text or the module and checks it.
+  ExitStatus load();
+  /// Runs the phases up to and with `last`, or all of them.
+  ExitStatus lower(llvm::StringRef last = "");
+  /// Prints the module as it stands.
+  void print(llvm::raw_ostream &out);
+  ExitStatus emit(CodeForm form, std::unique_ptr<llvm::MemoryBuffer> &code);
+
+  bool isText() const { return text; }
+  /// The checked program; null for a module.
+  const text::Program *getProgram() const { return program.get(); }
+  mlir::ModuleOp getModule() { return *module; }
+  EmitOptions &emitOptions() { return options; }
+
+  /// --timing: the phases so far, in seconds.
+  void printTiming() const;
+  llvm::json::Value timingJson() const;
+  Progress &getProgress() { return progress; }
+
+private:
+  ExitStatus loadText();
+  ExitStatus loadModule();
+  template <typename Work> auto timed(llvm::StringRef phase, Work work);
+
+  const CommandLine &line;
+  bool text = false;
+  Progress progress;
+  text::Sources sources;
+  text::Diagnostics diagnostics;
+  std::unique_ptr<text::Package> package;
+  std::unique_ptr<text::Program> program;
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  EmitOptions options;
+  std::vector<std::pair<std::string, double>> timing;
+};
+
+/// Prints diagnostics on standard error, or collects them for --json; their
+/// errors make InputFault.
+ExitStatus report(const text::Diagnostics &diagnostics, bool json);
+
+/// The diagnostics of a text that --json has collected so far.
+llvm::json::Array &diagnosticsJson();
+
+} // namespace gatefold::tool
+
+#endif // FRONTEND_TOOLS_GATEFOLD_COMPILATION_H

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- CompileCommand.cpp - gatefold compile ------------------------------===//
+
+#include "frontend/tools/gatefold/Commands.h"
+#include "frontend/tools/gatefold/Compilation.h"
+#include "frontend/tools/gatefold/Files.h"
+#include "frontend/tools/gatefold/Library.h"
+#include "frontend/tools/gatefold/Weights.h"
+#include "passes/Pipelines.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+
+namespace gatefold::tool {
+namespace {
+
+/// What `-o` asks for where --emit does not say.
+std::string formOf(StringRef output) {
+  return StringSwitch<std::string>(sys::path::extension(output))
+      .Case(".so", "library")
+      .Case(".o", "object")
+      .Case(".s", "asm")
+      .Case(".ll", "llvm")
+      .Case(".mlir", "import")
+      .Default("");
+}
+
+bool isPhase(StringRef what) {
+  return what == "import" || llvm::any_of(getPhases(), [&](const Phase &phase) {
+           return phase.name == what;
+         });
+}
+
+std::string allForms() {
+  std::string names = "import";
+  for (const Phase &phase : getPhases())
+    names += ", " + phase.name.str();
+  return names + ", llvm, asm, object or library";
+}
+
+/// Reads the weights to embed, which needs the description of the code that they are
+/// for: the object without them is loaded for it.
+ExitStatus embedWeights(const CommandLine &line, Compilation &compilation,
+                        std::vector<Weight> &weights) {
+  std::unique_ptr<MemoryBuffer> object;
+  if (ExitStatus status = compilation.emit(CodeForm::Object, object))
+    return status;
+  auto loaded = loadObject(std::move(object), compilation.emitOptions());
+  if (!loaded) {
+    fail("weights can be embedded only for this machine's own kind: " +
+         toString(loaded.takeError()));
+    return InputFault;
+  }
+  if (ExitStatus status =
+          gatherWeights(line, (*loaded)->description(), weights))
+    return status;
+  for (Weight &weight : weights)
+    compilation.emitOptions().embeddedWeights.emplace_back(
+        weight.name,
+        ArrayRef(static_cast<const char *>(weight.tensor.data()),
+                 weight.tensor.byteSize()));
+  return Done;
+}
+
+ExitStatus writeLibrary(const CommandLine &line, Compilation &compilation,
+                        std::unique_ptr<MemoryBuffer> object) {
+  const EmitOptions &options = compilation.emitOptions();
+  if (Error error = linkLibrary(*object, options, line.output)) {
+    fail(toString(std::move(error)));
+    return InputFault;
+  }
+  SmallString<128> header(sys::path::parent_path(line.output));
+  sys::path::append(header, options.name + ".h");
+  Expected<std::string> text = emitHeader(*object, options);
+  if (!text) {
+    fail(toString(text.takeError()));
+    return OurFault;
+  }
+  if (Error error = writeText(header, *text)) {
+    fail(toString(std::move(error)));
+    return InputFault;
+  }
+  if (!line.json)
+    outs() << line.output << "\n" << header << "\n";
+  return Done;
+}
+
+ExitStatus compile(const CommandLine &line, StringRef what,
+                   Compilation &compilation) {
+  if (ExitStatus status = compilation.load())
+    return status;
+  if (isPhase(what)) {
+    if (ExitStatus status = compilation.lower(what))
+      return status;
+    std::string text;
+    raw_string_ostream out(text);
+    compilation.print(out);
+    if (Error error =
+            writeText(line.output.empty() ? "-" : line.output, text)) {
+      fail(toString(std::move(error)));
+      return InputFault;
+    }
+    return Done;
+  }
+  if (ExitStatus status = compilation.lower())
+    return status;
+  std::vector<Weight> weights; // the embedded data stay here
+  if (!line.weights.empty())
+    if (ExitStatus status = embedWeights(line, compilation, weights))
+      return status;
+  CodeForm form = what == "llvm"  ? CodeForm::LlvmIr
+                  : what == "asm" ? CodeForm::Assembly
+                                  : CodeForm::Object;
+  std::unique_ptr<MemoryBuffer> code;
+  if (ExitStatus status = compilation.emit(form, code))
+    return status;
+  if (what == "library")
+    return writeLibrary(line, compilation, std::move(code));
+  if (Error error = writeText(line.output.empty() ? "-" : line.output,
+                              code->getBuffer())) {
+    fail(toString(std::move(error)));
+    return InputFault;
+  }
+  return Done;
+}
+
+} // namespace
+
+ExitStatus runCompile(const CommandLine &line) {
+  std::string what = line.emit.empty() ? formOf(line.output) : line.emit;
+  if (what.empty()) {
+    fail(line.output.empty() ? std::string("compile needs -o OUT or --emit WHAT")
+                             : "-o " + line.output +
+                                   ": the ending does not say what to make",
+         "-o libNAME.so, NAME.o, NAME.s, NAME.ll or NAME.mlir, or --emit WHAT");
+    return CommandLineFault;
+  }
+  bool isCode = StringSwitch<bool>(what)
+                    .Cases("llvm", "asm", "object", "library", true)
+                    .Default(false);
+  if (!isCode && !isPhase(what)) {
+    fail("--emit " + what + ": expected " + allForms());
+    return CommandLineFault;
+  }
+  if ((what == "library" || what == "object") && line.output.empty()) {
+    fail("--emit " + what + " needs -o FILE");
+    return CommandLineFault;
+  }
+  if (line.target.size() > 1) {
+    fail("one --target at a time, found " + Twine(line.target.size()));
+    return CommandLineFault;
+  }
+  Compilation compilation(line);
+  if (!line.output.empty() && line.output != "-")
+    compilation.emitOptions().name = symbolPrefix(line.output);
+  ExitStatus status = compile(line, what, compilation);
+  if (line.json) {
+    json::Object document{{"file", line.output},
+                          {"emitted", what},
+                          {"diagnostics", std::move(diagnosticsJson())}};
+    if (line.timing)
+      document["timing"] = compilation.timingJson();
+    if (status != Done || (!line.output.empty() && line.output != "-"))
+      printJson(std::move(document));
+  } else if (line.timing) {
+    compilation.printTiming();
+  }
+  return status;
+}
+
+} // namespace gatefold::tool

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Session.h - A model that can be run ----------------------*- C++ -*-===//
+//
+// The same interface over an object loaded by the JIT and a library that `compile`
+// left: both are called through the C ABI of runtime/Runtime.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRONTEND_TOOLS_GATEFOLD_SESSION_H
+#define FRONTEND_TOOLS_GATEFOLD_SESSION_H
+
+#include "frontend/tools/gatefold/CommandLine.h"
+#include "frontend/tools/gatefold/Compilation.h"
+#include "frontend/tools/gatefold/Tensors.h"
+#include <map>
+
+namespace gatefold::tool {
+
+/// The functions of a compiled model, wherever they come from.
+struct ModelFunctions {
+  decltype(&gatefold_destroy) destroy = nullptr;
+  decltype(&gatefold_message) message = nullptr;
+  decltype(&gatefold_prepare) prepare = nullptr;
+  decltype(&gatefold_context_create) contextCreate = nullptr;
+  decltype(&gatefold_context_destroy) contextDestroy = nullptr;
+  decltype(&gatefold_context_message) contextMessage = nullptr;
+  decltype(&gatefold_result_shapes) resultShapes = nullptr;
+  decltype(&gatefold_workspace_size) workspaceSize = nullptr;
+  decltype(&gatefold_initial_state) initialState = nullptr;
+  decltype(&gatefold_run) run = nullptr;
+};
+
+class Session {
+public:
+  explicit Session(const CommandLine &line) : line(line) {}
+  ~Session();
+
+  /// Compiles a text or module, or loads a library or a folder that holds one.
+  ExitStatus open();
+  /// Reads the weights of --weights (or makes those of --seed) and prepares them.
+  ExitStatus prepare();
+  /// Reads the inputs of --input, makes what --seed and states allow.
+  ExitStatus readInputs();
+  /// Allocates results; `run` may then be called any number of times.
+  ExitStatus allocateResults();
+  ExitStatus run();
+
+  const gatefold_description &description() const { return *described; }
+  /// Null for a library.
+  Compilation *getCompilation() { return compilation.get(); }
+  std::vector<HostTensor> &getResults() { return results; }
+  std::vector<HostTensor> &getInputs() { return inputs; }
+  /// Bytes of the workspace for the present inputs.
+  ExitStatus workspaceSize(size_t &bytes);
+
+private:
+  ExitStatus openLibrary(llvm::StringRef path);
+  ExitStatus compile();
+  ExitStatus contextFault(gatefold_status status);
+  ExitStatus readInputFile(llvm::StringRef argument);
+  ExitStatus addInput(llvm::StringRef name, const files::FileTensor &tensor,
+                      bool mustExist, llvm::StringRef path);
+  /// Open dimensions that the inputs so far and --dim fix.
+  std::map<std::string, int64_t> knownSymbols() const;
+  ExitStatus makeMissingInputs();
+
+  const CommandLine &line;
+  std::unique_ptr<Compilation> compilation;
+  std::unique_ptr<LoadedModel> loaded;
+  void *library = nullptr;
+  const gatefold_description *described = nullptr;
+  ModelFunctions functions;
+  gatefold_model *model = nullptr;
+  gatefold_context *context = nullptr;
+  std::vector<HostTensor> inputs, results;
+  std::vector<bool> given;
+  std::vector<const DLTensor *> inputPointers;
+  std::vector<DLTensor *> resultPointers;
+};
+
+} // namespace gatefold::tool
+
+#endif // FRONTEND_TOOLS_GATEFOLD_SESSION_H

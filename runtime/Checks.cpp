@@ -117,6 +117,12 @@ bool checkData(Message &message, const Subject &subject,
     message.append("%s, but its data is null", endOwn(subject));
     return false;
   }
+  if (tensor.data && (uintptr_t)view.data < (uintptr_t)tensor.data) {
+    appendSubject(message, subject);
+    message.append(" has a byte offset that leads out of memory: %llu",
+                   (unsigned long long)tensor.byte_offset);
+    return false;
+  }
   uintptr_t begin, end;
   if (!byteRange(view, begin, end)) {
     appendSubject(message, subject);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: gatefold-opt %s | gatefold-opt | FileCheck %s
+// RUN: gatefold-opt %s --emit-bytecode | gatefold-opt | FileCheck %s
 // RUN: gatefold-opt %s --mlir-print-op-generic | gatefold-opt | FileCheck %s
 
 // CHECK-LABEL: func @parameters

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Parse, print, parse again, in the custom and in the generic form.
 // RUN: gatefold-opt %s | gatefold-opt | FileCheck %s
+// RUN: gatefold-opt %s --emit-bytecode | gatefold-opt | FileCheck %s
 // RUN: gatefold-opt %s --mlir-print-op-generic | gatefold-opt | FileCheck %s
 
 // CHECK-LABEL: func @tanh_reverse

@@ -19,7 +19,7 @@ class Formatter {
 public:
   Formatter(uint32_t file, Diagnostics &diagnostics)
       : text(diagnostics.getSources().contents(file)),
-        lexer(file, diagnostics, /*keepComments=*/true) {}
+        lexer(text, /*keepComments=*/true) {}
 
   /// Nothing where the result would be larger than a text may be.
   std::optional<std::string> run();

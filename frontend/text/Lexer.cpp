@@ -60,10 +60,8 @@ bool gatefold::text::checkText(uint32_t file, Diagnostics &diagnostics) {
   return true;
 }
 
-Lexer::Lexer(uint32_t file, Diagnostics &diagnostics, bool keepComments)
-    : file(file), diagnostics(diagnostics),
-      text(diagnostics.getSources().contents(file)),
-      keepComments(keepComments) {
+Lexer::Lexer(StringRef text, bool keepComments)
+    : text(text), keepComments(keepComments) {
   // A byte order mark says nothing in UTF-8; editors leave one.
   if (text.starts_with("\xEF\xBB\xBF"))
     begin = 3;
@@ -74,15 +72,6 @@ Token Lexer::make(TokenKind kind, uint32_t end) {
   newlineBefore = false;
   begin = end;
   return token;
-}
-
-Token Lexer::error(uint32_t end, const Twine &message, StringRef hint) {
-  if (!quiet) {
-    Diagnostic &error = diagnostics.error({file, begin, end}, message);
-    if (!hint.empty())
-      error.hint(hint);
-  }
-  return make(TokenKind::Error, end);
 }
 
 Token Lexer::next() {
@@ -167,9 +156,7 @@ Token Lexer::lexString() {
   }
   StringRef line = text.substr(begin).take_until(
       [](char c) { return c == '\n' || c == '\r'; });
-  auto end = static_cast<uint32_t>(begin + line.size());
-  return error(end, "expected `\"` at the end of a string, found the end of "
-                    "the line");
+  return make(TokenKind::Error, static_cast<uint32_t>(begin + line.size()));
 }
 
 Token Lexer::lexPunctuation() {
@@ -206,18 +193,24 @@ Token Lexer::lexPunctuation() {
       return make(kind, static_cast<uint32_t>(begin + spelling.size()));
 
   unsigned bytes = llvm::getNumBytesForUTF8(static_cast<uint8_t>(rest.front()));
-  StringRef character = rest.take_front(bytes);
-  StringRef hint = llvm::StringSwitch<StringRef>(character)
-                       .Case(";", "a newline ends a statement")
-                       .Case("&", "write `and`")
-                       .Case("|", "write `or`")
-                       .Case("!", "write `not`")
-                       .Case("^", "a power is written `**`")
-                       .Case("'", "a string stands in `\"`; `h'` is the next "
-                                  "value of a state `h`")
-                       .Default("");
-  return error(static_cast<uint32_t>(begin + character.size()),
-               "unexpected character `" + character + "`", hint);
+  return make(TokenKind::Error, begin + bytes);
+}
+
+LexicalProblem gatefold::text::problemOfToken(StringRef text) {
+  if (text.starts_with("\""))
+    return {"expected `\"` at the end of a string, found the end of the line",
+            ""};
+  StringRef hint =
+      llvm::StringSwitch<StringRef>(text)
+          .Case(";", "a newline ends a statement")
+          .Case("&", "write `and`")
+          .Case("|", "write `or`")
+          .Case("!", "write `not`")
+          .Case("^", "a power is written `**`")
+          .Case("'", "a string stands in `\"`; `h'` is the next value of a "
+                     "state `h`")
+          .Default("");
+  return {("unexpected character `" + text + "`").str(), hint};
 }
 
 /// Takes digits with single `_` between them; gives whether there is one.

@@ -17,7 +17,7 @@ namespace gatefold::text {
 enum class TokenKind : uint8_t {
   EndOfFile,
   EndOfLine, // made by the parser
-  Error,     // reported by the lexer
+  Error,     // what no token begins with, or a string without an end
   Comment,   // only where comments are wanted
   Name,
   Next, // h', with the prime
@@ -84,21 +84,17 @@ bool continuesLine(TokenKind kind);
 bool isNameStart(char c);
 bool isNamePart(char c);
 
+/// Reports nothing: a parser asks for the message of the Error tokens that it
+/// comes to, and is silent about those that it skips.
 class Lexer {
 public:
-  /// A text of `diagnostics.getSources()`.
-  Lexer(uint32_t file, Diagnostics &diagnostics, bool keepComments = false);
+  explicit Lexer(llvm::StringRef text, bool keepComments = false);
 
   /// The next token; at the end of the text EndOfFile, again and again.
   Token next();
 
-  /// What cannot be read gives Error tokens, and while quiet no message.
-  void setQuiet(bool value) { quiet = value; }
-
 private:
   Token make(TokenKind kind, uint32_t end);
-  Token error(uint32_t end, const llvm::Twine &message,
-              llvm::StringRef hint = "");
   Token lexName();
   Token lexNumber();
   Token lexString();
@@ -108,14 +104,19 @@ private:
     return offset < text.size() ? text[offset] : '\0';
   }
 
-  uint32_t file;
-  Diagnostics &diagnostics;
   llvm::StringRef text;
   bool keepComments;
-  bool quiet = false;
   bool newlineBefore = false;
   uint32_t begin = 0; // of the token that is being read
 };
+
+/// What is wrong with the text of an Error token, and what to write instead
+/// (may be empty).
+struct LexicalProblem {
+  std::string message;
+  llvm::StringRef hint;
+};
+LexicalProblem problemOfToken(llvm::StringRef text);
 
 /// Reports a text that is too large, is not UTF-8 or holds a NUL byte, at the
 /// first such byte; gives whether the text can be read.

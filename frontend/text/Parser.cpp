@@ -24,8 +24,7 @@ std::unique_ptr<Module> gatefold::text::parse(uint32_t file,
 
 Parser::Parser(uint32_t file, Diagnostics &diagnostics)
     : file(file), diagnostics(diagnostics),
-      source(diagnostics.getSources().contents(file)),
-      lexer(file, diagnostics) {
+      source(diagnostics.getSources().contents(file)), lexer(source) {
   current = lexer.next();
   ahead = lexer.next();
 }
@@ -94,11 +93,22 @@ Diagnostic *Parser::error(Range range, const Twine &message) {
 }
 
 Diagnostic *Parser::expected(const Twine &what) {
-  if (is(TokenKind::Error)) // reported by the lexer
-    return nullptr;
-  Diagnostic *diagnostic =
-      error(here(), "expected " + what + ", found " + found());
-  return diagnostic;
+  if (!is(TokenKind::Error))
+    return error(here(), "expected " + what + ", found " + found());
+  LexicalProblem problem = problemOfToken(text(current));
+  Diagnostic *diagnostic = error(here(), problem.message);
+  if (diagnostic && !problem.hint.empty())
+    diagnostic->hint(problem.hint);
+  // It has its own message: callers have nothing to add.
+  return nullptr;
+}
+
+/// After expected(): a reserved word where a name could stand, unless it begins
+/// the next statement.
+void Parser::hintReserved(Diagnostic *diagnostic) {
+  if (diagnostic && isReserved(current.kind) && !beginsLine())
+    diagnostic->hint("`" + text(current) +
+                     "` is reserved and cannot be a name");
 }
 
 bool Parser::expect(TokenKind kind, const Twine &what) {
@@ -124,10 +134,7 @@ std::optional<Identifier> Parser::expectName(const Twine &what) {
     StringRef name = text(current);
     return Identifier{name, advance()};
   }
-  Diagnostic *diagnostic = expected(what);
-  if (diagnostic && isReserved(current.kind))
-    diagnostic->hint("`" + text(current) +
-                     "` is reserved and cannot be a name");
+  hintReserved(expected(what));
   return std::nullopt;
 }
 
@@ -148,10 +155,18 @@ static bool isKindWord(StringRef word) {
          word == "model";
 }
 
-/// Two names in a row at the beginning of a line begin no statement.
+/// Where no statement can begin: a word for a declaration with a name behind
+/// it, or at the left margin with what may be meant for one.
 bool Parser::atDeclaration() const {
-  return is(TokenKind::Name) && isKindWord(text(current)) &&
-         peek() == TokenKind::Name;
+  if (!is(TokenKind::Name) || !beginsLine())
+    return false;
+  if (!isKindWord(text(current)) && text(current) != "import")
+    return false;
+  TokenKind next = peek();
+  if (next == TokenKind::Name)
+    return true;
+  bool margin = current.begin == 0 || source[current.begin - 1] == '\n';
+  return margin && (next == TokenKind::OpenParenthesis || isReserved(next));
 }
 
 // A bracket that was not closed hides the ends of lines. So a line that begins
@@ -161,7 +176,6 @@ void Parser::recoverStatement(Token start) {
   const Sources &sources = diagnostics.getSources();
   unsigned column = sources.position(file, start.begin).column;
   unsigned braces = 0;
-  lexer.setQuiet(true);
   for (; !is(TokenKind::EndOfFile); advance()) {
     if (is(TokenKind::OpenBrace)) {
       ++braces;
@@ -182,22 +196,15 @@ void Parser::recoverStatement(Token start) {
       break;
   }
   brackets = 0;
-  lexer.setQuiet(false);
 }
 
 void Parser::recoverDeclaration() {
-  lexer.setQuiet(true);
-  while (!is(TokenKind::EndOfFile)) {
-    if (is(TokenKind::OpenBrace)) {
-      skipBlock();
-      continue;
-    }
-    if (beginsLine() && atDeclaration())
-      break;
+  while (!is(TokenKind::EndOfFile) && !is(TokenKind::OpenBrace) &&
+         !atDeclaration())
     advance();
-  }
   brackets = 0;
-  lexer.setQuiet(false);
+  if (is(TokenKind::OpenBrace))
+    skipBlock();
 }
 
 void Parser::skipBlock() {
@@ -207,7 +214,7 @@ void Parser::skipBlock() {
       ++braces;
     else if (is(TokenKind::CloseBrace))
       --braces;
-    else if (braces == 1 && beginsLine() && atDeclaration())
+    else if (braces == 1 && atDeclaration())
       return;
     advance();
   } while (braces > 0 && !is(TokenKind::EndOfFile));
@@ -271,12 +278,10 @@ std::unique_ptr<Declaration> Parser::parseDeclaration() {
   bool good = parseDeclarationHead(*declaration);
   if (!good) {
     // The body may have errors of its own: go on with it, if it is there.
-    lexer.setQuiet(true);
     while (!is(TokenKind::EndOfFile) && !is(TokenKind::OpenBrace) &&
-           !is(TokenKind::CloseBrace) && !(beginsLine() && atDeclaration()))
+           !is(TokenKind::CloseBrace) && !(atDeclaration()))
       advance();
     brackets = 0;
-    lexer.setQuiet(false);
     if (!is(TokenKind::OpenBrace)) {
       consume(TokenKind::CloseBrace);
       return nullptr;

@@ -51,8 +51,10 @@ private:
 
   /// The error for a place; null if the parser has reported one there.
   Diagnostic *error(Range range, const llvm::Twine &message);
-  /// "expected WHAT, found the current token".
+  /// "expected WHAT, found the current token", or what is wrong with an Error
+  /// token; null where nothing may be added.
   Diagnostic *expected(const llvm::Twine &what);
+  void hintReserved(Diagnostic *diagnostic);
   std::string found() const;
 
   /// Skips to the end of the statement that began at `start`.

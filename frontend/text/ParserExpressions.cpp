@@ -356,9 +356,8 @@ ExpressionPtr Parser::parsePrimary() {
     Diagnostic *diagnostic = expected("an expression");
     if (diagnostic && is(TokenKind::OpenBracket))
       diagnostic->hint("a tuple is written `(a, b)`");
-    else if (diagnostic && isReserved(current.kind))
-      diagnostic->hint("`" + text(current) +
-                       "` is reserved and cannot be a name");
+    else
+      hintReserved(diagnostic);
     return nullptr;
   }
   }

@@ -14,9 +14,7 @@ bool Parser::parseBlock(std::vector<StatementPtr> &statements) {
   }
   if (blocks == maximumNesting) {
     error(here(), "nested more than " + Twine(maximumNesting) + " deep");
-    lexer.setQuiet(true);
     skipBlock();
-    lexer.setQuiet(false);
     return false;
   }
   ++blocks;
@@ -27,7 +25,7 @@ bool Parser::parseBlock(std::vector<StatementPtr> &statements) {
       continue;
     if (consume(TokenKind::CloseBrace))
       break;
-    if (is(TokenKind::EndOfFile) || (beginsLine() && atDeclaration())) {
+    if (is(TokenKind::EndOfFile) || atDeclaration()) {
       good = expectClose(TokenKind::CloseBrace, open, "`}`");
       break;
     }
@@ -62,13 +60,9 @@ StatementPtr Parser::parseStatement() {
   case TokenKind::Next:
   case TokenKind::OpenParenthesis:
     return parseAssign();
-  default: {
-    Diagnostic *diagnostic = expected("a statement");
-    if (diagnostic && isReserved(current.kind))
-      diagnostic->hint("`" + text(current) +
-                       "` is reserved and cannot be a name");
+  default:
+    hintReserved(expected("a statement"));
     return nullptr;
-  }
   }
 }
 
@@ -182,13 +176,11 @@ StatementPtr Parser::parseFor() {
   if (!good) {
     // The body may have errors of its own: go on with it, if it is on this
     // line.
-    lexer.setQuiet(true);
     brackets = 0;
     while (!is(TokenKind::EndOfFile) && !is(TokenKind::EndOfLine) &&
            !is(TokenKind::OpenBrace) && !is(TokenKind::CloseBrace))
       advance();
     brackets = 0;
-    lexer.setQuiet(false);
     if (!is(TokenKind::OpenBrace))
       return nullptr;
   }

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ImportGather.cpp - Nodes that read by computed indices -------------===//
+
+#include "frontend/text/Importer.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace gatefold::text;
+using llvm::LogicalResult;
+using llvm::success;
+namespace arith = mlir::arith;
+namespace linalg = mlir::linalg;
+namespace tensor = mlir::tensor;
+
+LogicalResult Importer::visit(const IotaNode &node) {
+  const TensorType &type = node.results[0];
+  if (typeOf(type).getRank() == 0)
+    return refuse(node, "`arange` over the queries of an attention");
+  define(node, generic(type, {}, {}, [&](mlir::ValueRange) -> mlir::Value {
+           return arith::IndexCastOp::create(b, elementType(type.element),
+                                             linalg::IndexOp::create(b, 0));
+         }));
+  return success();
+}
+
+LogicalResult Importer::visit(const FlipNode &node) {
+  const TensorType &type = node.results[0];
+  std::optional<unsigned> axis = axisOf(type.shape, node.axis);
+  if (!axis)
+    return refuse(node, "a flip of the queries of an attention");
+  mlir::Value source = get(node.operands[0]);
+  mlir::Value last = arith::SubIOp::create(b, sizeValue(type.shape[node.axis]),
+                                           indexNumber(1));
+  define(node, generic(type, {}, {}, [&](mlir::ValueRange) -> mlir::Value {
+           Values indices;
+           for (unsigned i = 0; i < typeOf(type).getRank(); ++i)
+             indices.push_back(linalg::IndexOp::create(b, i));
+           indices[*axis] = arith::SubIOp::create(b, last, indices[*axis]);
+           return tensor::ExtractOp::create(b, source, indices);
+         }));
+  return success();
+}
+
+LogicalResult Importer::visit(const TakeNode &node) {
+  const TensorType &type = node.results[0];
+  Value table = node.operands[0], indices = node.operands[1];
+  llvm::ArrayRef<Size> tableShape = table.type().shape;
+  if (keptAxes(tableShape).size() != tableShape.size())
+    return refuse(node, "a table of the queries of an attention");
+  if (!isBounded(indices, tableShape[0], /*inclusive=*/false))
+    return refuse(node, "an index that is not an input");
+
+  mlir::Value source = get(table);
+  unsigned leadRank = typeOf(indices).getRank();
+  unsigned rank = typeOf(type).getRank();
+  mlir::AffineMap map = b.getMultiDimIdentityMap(rank).getMajorSubMap(leadRank);
+  define(node, generic(type, get(indices), map,
+                       [&](mlir::ValueRange elements) -> mlir::Value {
+                         Values places = {arith::IndexCastOp::create(
+                             b, b.getIndexType(), elements[0])};
+                         for (unsigned i = leadRank; i < rank; ++i)
+                           places.push_back(linalg::IndexOp::create(b, i));
+                         return tensor::ExtractOp::create(b, source, places);
+                       }));
+  return success();
+}
+
+LogicalResult Importer::visit(const PadNode &node) {
+  const TensorType &type = node.results[0];
+  Value operand = node.operands[0];
+  std::optional<unsigned> axis = axisOf(type.shape, node.axis);
+  if (!axis)
+    return refuse(node, "a padding of the queries of an attention");
+  mlir::Value source = get(operand);
+  if (!isAtLeast(node.left, 0) || !isAtLeast(node.right, 0))
+    return refuse(node, "a padding that may be negative");
+  if (node.mode == PadMode::Zero) {
+    define(node, padZero(source, *axis, foldedSize(node.left),
+                         foldedSize(node.right), typeOf(type)));
+    return success();
+  }
+
+  const Size &length = operand.type().shape[node.axis];
+  mlir::Value size = sizeValue(length), left = sizeValue(node.left);
+  mlir::Value zero = indexNumber(0), one = indexNumber(1);
+  mlir::Value last = arith::SubIOp::create(b, size, one);
+  // Reflections repeat with this period; one element is its own reflection.
+  mlir::Value period = arith::MaxSIOp::create(
+      b, arith::MulIOp::create(b, last, indexNumber(2)), one);
+  mlir::Value isThere =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, size, zero);
+  auto read = [&]() -> mlir::Value {
+    Values indices;
+    for (unsigned i = 0; i < typeOf(type).getRank(); ++i)
+      indices.push_back(linalg::IndexOp::create(b, i));
+    mlir::Value place = arith::SubIOp::create(b, indices[*axis], left);
+    if (node.mode == PadMode::Edge) {
+      place = arith::MaxSIOp::create(b, place, zero);
+      place = arith::MinSIOp::create(b, place, last);
+    } else {
+      place = floorModulo(place, period);
+      place = arith::MinSIOp::create(b, place,
+                                     arith::SubIOp::create(b, period, place));
+    }
+    indices[*axis] = place;
+    return tensor::ExtractOp::create(b, source, indices);
+  };
+  define(node, generic(type, {}, {}, [&](mlir::ValueRange) -> mlir::Value {
+           if (isAtLeast(length, 1))
+             return read();
+           // There is nothing to repeat in an empty dimension.
+           mlir::Type element = elementType(type.element);
+           auto choice = mlir::scf::IfOp::create(
+               b, mlir::TypeRange(element), isThere, /*withElseRegion=*/true);
+           mlir::OpBuilder::InsertionGuard guard(b);
+           b.setInsertionPointToStart(choice.thenBlock());
+           mlir::scf::YieldOp::create(b, read());
+           b.setInsertionPointToStart(choice.elseBlock());
+           mlir::scf::YieldOp::create(b, number(element, 0));
+           return choice.getResult(0);
+         }));
+  return success();
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ImportReduce.cpp - Reductions and softmax --------------------------===//
+
+#include "frontend/text/Importer.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <limits>
+
+using namespace gatefold::text;
+using llvm::LogicalResult;
+using llvm::success;
+using mlir::utils::IteratorType;
+namespace arith = mlir::arith;
+namespace linalg = mlir::linalg;
+
+/// The map of a reduced tensor over (the result's loops, the reduced one).
+static mlir::AffineMap sourceMap(mlir::Builder &builder, unsigned rank,
+                                 unsigned axis) {
+  llvm::SmallVector<mlir::AffineExpr> indices;
+  for (unsigned i = 0; i + 1 < rank; ++i)
+    indices.push_back(builder.getAffineDimExpr(i));
+  indices.insert(indices.begin() + axis, builder.getAffineDimExpr(rank - 1));
+  return mlir::AffineMap::get(rank, 0, indices, builder.getContext());
+}
+
+/// The map of the result of that reduction.
+static mlir::AffineMap resultMap(mlir::Builder &builder, unsigned rank) {
+  return builder.getMultiDimIdentityMap(rank).dropResult(rank - 1);
+}
+
+mlir::Value Importer::reduce(mlir::Value source, unsigned axis,
+                             mlir::Value initial, mlir::Value other,
+                             mlir::AffineMap otherMap, ScalarBody body) {
+  auto type = llvm::cast<mlir::RankedTensorType>(source.getType());
+  unsigned rank = type.getRank();
+  Values inputs = {source};
+  Maps maps = {sourceMap(b, rank, axis)};
+  if (other) {
+    inputs.push_back(other);
+    maps.push_back(otherMap);
+  }
+  maps.push_back(resultMap(b, rank));
+  llvm::SmallVector<IteratorType> iterators(rank, IteratorType::parallel);
+  iterators.back() = IteratorType::reduction;
+  return linalg::GenericOp::create(
+             b, initial.getType(), inputs, initial, maps, iterators,
+             [&](mlir::OpBuilder &nested, mlir::Location,
+                 mlir::ValueRange arguments) {
+               mlir::OpBuilder::InsertionGuard guard(b);
+               b.restoreInsertionPoint(nested.saveInsertionPoint());
+               linalg::YieldOp::create(b, body(arguments));
+             })
+      .getResult(0);
+}
+
+/// The value that changes no maximum or minimum.
+static mlir::TypedAttr extremeIdentity(mlir::Builder &builder, mlir::Type type,
+                                       bool isMaximum) {
+  double infinity = std::numeric_limits<double>::infinity();
+  if (llvm::isa<mlir::FloatType>(type))
+    return builder.getFloatAttr(type, isMaximum ? -infinity : infinity);
+  unsigned width = type.getIntOrFloatBitWidth();
+  return builder.getIntegerAttr(
+      type, isMaximum ? llvm::APInt::getSignedMinValue(width)
+                      : llvm::APInt::getSignedMaxValue(width));
+}
+
+LogicalResult Importer::visit(const ReduceNode &node) {
+  Value source = node.operands[0];
+  Value lengths = node.operands.size() > 1 ? node.operands[1] : Value();
+  const TensorType &type = node.results[0];
+  llvm::ArrayRef<Size> shape = source.type().shape;
+  std::optional<unsigned> axis = axisOf(shape, node.axis);
+  if (!axis)
+    return refuse(node, "a reduction over the queries of an attention");
+  Size count = shape[node.axis];
+  mlir::Type element = elementType(type.element);
+  static constexpr llvm::StringLiteral spellings[] = {"sum", "mean", "max",
+                                                      "min", "argmax"};
+  llvm::StringRef name = spellings[static_cast<unsigned>(node.reduce)];
+
+  bool needsElements =
+      node.reduce != ReduceKind::Sum && node.reduce != ReduceKind::Mean;
+  if (needsElements && lengths)
+    return refuse(node, name + " with `lengths=`, which may be 0");
+  if (needsElements && resolve(count).isConstant(0)) {
+    diagnostics.error(node.trace.place, name + " of nothing: dimension " +
+                                            llvm::Twine(node.axis) + " of " +
+                                            str(source.type()) + " is 0");
+    return llvm::failure();
+  }
+  if (needsElements && !isAtLeast(count, 1))
+    return refuse(node, name + " over the open dimension `" +
+                            resolve(count).str() + "`, which may be 0");
+  if (lengths && !isBounded(lengths, count, /*inclusive=*/true))
+    return refuse(node, "`lengths=` that are not an input");
+  if (node.reduce == ReduceKind::ArgMaximum) {
+    define(node, argMaximum(node, *axis));
+    return success();
+  }
+
+  bool isReal = isFloat(type.element);
+  bool isExtreme =
+      node.reduce == ReduceKind::Maximum || node.reduce == ReduceKind::Minimum;
+  bool isMaximum = node.reduce == ReduceKind::Maximum;
+  mlir::TypedAttr identity = isExtreme ? extremeIdentity(b, element, isMaximum)
+                                       : numberAttribute(type.element, 0, 0);
+  mlir::Value initial = filled(type, arith::ConstantOp::create(b, identity));
+  auto combine = [&](mlir::Value x, mlir::Value y) -> mlir::Value {
+    if (!isExtreme)
+      return isReal ? mlir::Value(arith::AddFOp::create(b, y, x))
+                    : mlir::Value(arith::AddIOp::create(b, y, x));
+    if (isMaximum)
+      return isReal ? mlir::Value(arith::MaximumFOp::create(b, y, x))
+                    : mlir::Value(arith::MaxSIOp::create(b, y, x));
+    return isReal ? mlir::Value(arith::MinimumFOp::create(b, y, x))
+                  : mlir::Value(arith::MinSIOp::create(b, y, x));
+  };
+
+  unsigned rank = typeOf(source).getRank();
+  mlir::Value other;
+  mlir::AffineMap otherMap, lengthsMap;
+  if (lengths) {
+    other = get(lengths);
+    // Lengths have the dimensions before the axis, which lead the result's.
+    unsigned before = typeOf(lengths).getRank();
+    otherMap = b.getMultiDimIdentityMap(rank).getMajorSubMap(before);
+    lengthsMap = b.getMultiDimIdentityMap(rank - 1).getMajorSubMap(before);
+  }
+  mlir::Value result = reduce(
+      get(source), *axis, initial, other, otherMap,
+      [&](mlir::ValueRange arguments) -> mlir::Value {
+        mlir::Value x = arguments.front(), accumulator = arguments.back();
+        if (other) {
+          // What stands behind the length is not read, NaN included.
+          mlir::Value place = arith::IndexCastOp::create(
+              b, arguments[1].getType(), linalg::IndexOp::create(b, rank - 1));
+          mlir::Value counts = arith::CmpIOp::create(
+              b, arith::CmpIPredicate::slt, place, arguments[1]);
+          x = arith::SelectOp::create(b, counts, x,
+                                      arith::ConstantOp::create(b, identity));
+        }
+        return combine(x, accumulator);
+      });
+  if (node.reduce != ReduceKind::Mean) {
+    define(node, result);
+    return success();
+  }
+
+  // The mean of nothing is 0, so that its sum is divided by 1.
+  Values inputs = {result};
+  Maps maps = {b.getMultiDimIdentityMap(rank - 1)};
+  mlir::Value divisor;
+  if (lengths) {
+    inputs.push_back(other);
+    maps.push_back(lengthsMap);
+  } else if (std::optional<int64_t> constant = resolve(count).constant()) {
+    divisor = number(element, std::max<int64_t>(*constant, 1));
+  } else {
+    mlir::Value size =
+        arith::MaxSIOp::create(b, sizeValue(count), indexNumber(1));
+    divisor = arith::SIToFPOp::create(
+        b, element, arith::IndexCastOp::create(b, b.getI64Type(), size));
+  }
+  define(node,
+         generic(type, inputs, maps,
+                 [&](mlir::ValueRange arguments) -> mlir::Value {
+                   if (divisor)
+                     return arith::DivFOp::create(b, arguments[0], divisor);
+                   mlir::Value length = arith::MaxSIOp::create(
+                       b, arguments[1], number(arguments[1].getType(), 1));
+                   return arith::DivFOp::create(
+                       b, arguments[0],
+                       arith::SIToFPOp::create(b, element, length));
+                 }));
+  return success();
+}
+
+/// The first place of the largest; the first NaN, if there is one.
+mlir::Value Importer::argMaximum(const ReduceNode &node, unsigned axis) {
+  const TensorType &type = node.results[0];
+  Value operand = node.operands[0];
+  mlir::Value source = get(operand);
+  mlir::Type element = elementType(operand.type().element);
+  bool isReal = isFloat(operand.type().element);
+  unsigned rank = typeOf(operand).getRank();
+  TensorType largestType{operand.type().element, type.shape};
+  mlir::Value largest =
+      filled(largestType,
+             arith::ConstantOp::create(b, extremeIdentity(b, element, true)));
+  mlir::Value place = filled(type, number(elementType(type.element), 0));
+  Maps maps = {sourceMap(b, rank, axis), resultMap(b, rank),
+               resultMap(b, rank)};
+  llvm::SmallVector<IteratorType> iterators(rank, IteratorType::parallel);
+  iterators.back() = IteratorType::reduction;
+  auto operation = linalg::GenericOp::create(
+      b, mlir::TypeRange{largest.getType(), place.getType()}, source,
+      mlir::ValueRange{largest, place}, maps, iterators,
+      [&](mlir::OpBuilder &nested, mlir::Location, mlir::ValueRange arguments) {
+        mlir::OpBuilder::InsertionGuard guard(b);
+        b.restoreInsertionPoint(nested.saveInsertionPoint());
+        mlir::Value x = arguments[0], best = arguments[1];
+        mlir::Value better;
+        if (isReal) {
+          mlir::Value larger =
+              arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, best);
+          mlir::Value isNaN =
+              arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
+          mlir::Value isFirst =
+              arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, best, best);
+          better = arith::OrIOp::create(
+              b, larger, arith::AndIOp::create(b, isNaN, isFirst));
+        } else {
+          better = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, x, best);
+        }
+        mlir::Value here = arith::IndexCastOp::create(
+            b, arguments[2].getType(), linalg::IndexOp::create(b, rank - 1));
+        mlir::Value next[] = {
+            arith::SelectOp::create(b, better, x, best),
+            arith::SelectOp::create(b, better, here, arguments[2])};
+        linalg::YieldOp::create(b, next);
+      });
+  return operation.getResult(1);
+}
+
+/// exp(x - m) / sum exp(x - m) over the elements for which `where` holds, m the
+/// largest of them; all 0 where there is none, or where each is -inf.
+LogicalResult Importer::visit(const SoftmaxNode &node) {
+  const TensorType &type = node.results[0];
+  std::optional<unsigned> axis = axisOf(type.shape, node.axis);
+  if (!axis)
+    return refuse(node, "a softmax over the queries of an attention");
+  mlir::Type element = elementType(type.element);
+  mlir::Value x = broadcast(node.operands[0], type);
+  unsigned rank = typeOf(type).getRank();
+  TensorType rowType = type;
+  rowType.shape.erase(rowType.shape.begin() + node.axis);
+  mlir::AffineMap identityMap = b.getMultiDimIdentityMap(rank);
+  mlir::AffineMap rowMap = identityMap.dropResult(*axis);
+  mlir::Value infinity = arith::ConstantOp::create(
+      b, extremeIdentity(b, element, /*isMaximum=*/true));
+  mlir::Value zero = number(element, 0);
+
+  if (node.operands.size() > 1) {
+    Value where = node.operands[1];
+    mlir::Value inputs[] = {x, get(where)};
+    x = generic(type, inputs,
+                {identityMap, broadcastMap(where.type().shape, type.shape)},
+                [&](mlir::ValueRange arguments) -> mlir::Value {
+                  return arith::SelectOp::create(b, arguments[1], arguments[0],
+                                                 infinity);
+                });
+  }
+  mlir::Value largest =
+      reduce(x, *axis, filled(rowType, infinity), {}, {},
+             [&](mlir::ValueRange arguments) -> mlir::Value {
+               return arith::MaximumFOp::create(b, arguments[1], arguments[0]);
+             });
+  mlir::Value inputs[] = {x, largest};
+  mlir::Value powers =
+      generic(type, inputs, {identityMap, rowMap},
+              [&](mlir::ValueRange arguments) -> mlir::Value {
+                // -inf - -inf would be NaN.
+                mlir::Value isEmpty = arith::CmpFOp::create(
+                    b, arith::CmpFPredicate::OEQ, arguments[1], infinity);
+                mlir::Value shift =
+                    arith::SelectOp::create(b, isEmpty, zero, arguments[1]);
+                return mlir::math::ExpOp::create(
+                    b, arith::SubFOp::create(b, arguments[0], shift));
+              });
+  mlir::Value sum =
+      reduce(powers, *axis, filled(rowType, zero), {}, {},
+             [&](mlir::ValueRange arguments) -> mlir::Value {
+               return arith::AddFOp::create(b, arguments[1], arguments[0]);
+             });
+  mlir::Value shares[] = {powers, sum};
+  define(node, generic(type, shares, {identityMap, rowMap},
+                       [&](mlir::ValueRange arguments) -> mlir::Value {
+                         mlir::Value isEmpty = arith::CmpFOp::create(
+                             b, arith::CmpFPredicate::OEQ, arguments[1], zero);
+                         mlir::Value divisor = arith::SelectOp::create(
+                             b, isEmpty, number(element, 1), arguments[1]);
+                         return arith::DivFOp::create(b, arguments[0], divisor);
+                       }));
+  return success();
+}

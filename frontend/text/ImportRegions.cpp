@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ImportRegions.cpp - Recurrences and attentions ---------------------===//
+
+#include "dialect/GatefoldOps.h"
+#include "frontend/text/Importer.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace gatefold::text;
+using llvm::failed;
+using llvm::failure;
+using llvm::LogicalResult;
+using llvm::success;
+namespace arith = mlir::arith;
+namespace tensor = mlir::tensor;
+
+LogicalResult Importer::importBody(const Graph &body,
+                                   llvm::ArrayRef<mlir::Value> arguments,
+                                   llvm::ArrayRef<TensorType> yielded) {
+  mlir::Location location = b.getLoc();
+  for (auto [argument, value] : llvm::zip(body.arguments, arguments))
+    define(*argument.node, value, argument.index);
+  for (const auto &node : body.nodes)
+    if (auto *argument = llvm::dyn_cast<ArgumentNode>(node.get()))
+      if (!values.contains({argument, 0}))
+        define(*argument, arguments[argument->number]);
+  if (failed(importGraph(body)))
+    return failure();
+  b.setLoc(location);
+  Values results;
+  for (auto [result, type] : llvm::zip(body.results, yielded))
+    results.push_back(cast(broadcast(result, type), typeOf(type)));
+  gatefold::YieldOp::create(b, results);
+  return success();
+}
+
+mlir::FailureOr<mlir::Value>
+Importer::perSequence(const Node &node, Value value, llvm::ArrayRef<Size> lead,
+                      llvm::StringRef name, unsigned ownRank) {
+  if (!value)
+    return mlir::Value();
+  const TensorType &type = value.type();
+  unsigned leading = std::min<size_t>(lead.size(), 1);
+  if (type.rank() < ownRank || type.rank() > leading + ownRank)
+    return refuse(node, "`" + name + "=` of more than one leading dimension");
+  // One for all is one for each.
+  TensorType full{type.element, {}};
+  full.shape.append(lead.begin(), lead.begin() + leading);
+  full.shape.append(type.shape.end() - ownRank, type.shape.end());
+  return broadcast(value, full);
+}
+
+//===----------------------------------------------------------------------===//
+// Recurrences
+//===----------------------------------------------------------------------===//
+
+LogicalResult Importer::visit(const RecurrenceNode &node) {
+  if (node.until)
+    return refuse(node, "`until=`");
+  // Outputs, then states; the first sequence or output shows the lead.
+  unsigned stateCount = node.initials.size();
+  unsigned outputCount = node.results.size() - stateCount;
+  Size time = node.steps.value_or(Size());
+  Shape lead;
+  if (!node.sequences.empty()) {
+    llvm::ArrayRef<Size> shape = node.sequences.front().type().shape;
+    lead.assign(shape.begin(), shape.begin() + node.timeAxis);
+    time = shape[node.timeAxis];
+  } else if (!node.results.empty()) {
+    llvm::ArrayRef<Size> shape = node.results.front().shape;
+    lead.assign(shape.begin(), shape.begin() + node.timeAxis);
+  }
+  if (node.lengths && !isBounded(node.lengths, time, /*inclusive=*/true))
+    return refuse(node, "`lengths=` that are not an input");
+  mlir::FailureOr<mlir::Value> lengths =
+      perSequence(node, node.lengths, lead, "lengths", 0);
+  if (failed(lengths))
+    return failure();
+
+  Values sequences, initials, resetStates;
+  llvm::SmallVector<TensorType> yielded;
+  for (Value sequence : node.sequences)
+    sequences.push_back(get(sequence));
+  llvm::SmallVector<mlir::Type> outputTypes;
+  for (const TensorType &type :
+       llvm::ArrayRef(node.results).take_front(outputCount)) {
+    outputTypes.push_back(typeOf(type));
+    yielded.push_back(type);
+    yielded.back().shape.erase(yielded.back().shape.begin() + node.timeAxis);
+  }
+  for (auto [index, type] :
+       llvm::enumerate(llvm::ArrayRef(node.results).drop_front(outputCount))) {
+    initials.push_back(broadcast(node.initials[index], type));
+    if (node.resets)
+      resetStates.push_back(broadcast(node.resetStates[index], type));
+    yielded.push_back(type);
+  }
+  mlir::Value resets, steps;
+  if (node.resets) {
+    TensorType type{Element::Bool, lead};
+    type.shape.push_back(time);
+    resets = broadcast(node.resets, type);
+  }
+  if (node.sequences.empty())
+    steps = sizeValue(time);
+
+  for (const auto &inner : node.body.nodes)
+    if (auto *argument = llvm::dyn_cast<ArgumentNode>(inner.get()))
+      if (argument->number < node.sequences.size())
+        stepsOf[argument] = node.sequences[argument->number];
+  for (auto [argument, sequence] :
+       llvm::zip(node.body.arguments, node.sequences))
+    stepsOf[argument.node] = sequence;
+
+  LogicalResult imported = success();
+  mlir::Location location = b.getLoc();
+  auto recurrence = gatefold::RecurrenceOp::create(
+      b, outputTypes, sequences, initials, *lengths, resets, resetStates, steps,
+      node.timeAxis, node.reverse,
+      [&](mlir::OpBuilder &nested, mlir::Location, mlir::ValueRange stepValues,
+          mlir::ValueRange stateValues) {
+        mlir::OpBuilder::InsertionGuard guard(b);
+        b.restoreInsertionPoint(nested.saveInsertionPoint());
+        Values arguments(stepValues);
+        llvm::append_range(arguments, stateValues);
+        imported = importBody(node.body, arguments, yielded);
+      });
+  b.setLoc(location);
+  if (failed(imported))
+    return failure();
+  for (auto [index, value] : llvm::enumerate(recurrence.getResults()))
+    define(node, value, index);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Attentions
+//===----------------------------------------------------------------------===//
+
+LogicalResult Importer::visit(const AttentionNode &node) {
+  if (node.logSumExp)
+    return refuse(node, "`lse=true`");
+  if (node.weights)
+    return refuse(node, "`weights=true`");
+  if (node.lengths &&
+      !isBounded(node.lengths, node.keySize, /*inclusive=*/true))
+    return refuse(node, "`lengths=` that are not an input");
+
+  // Roles by what the gf operation knows: a pair has an element for each key,
+  // one with a 1 for the keys is a query's, one with neither belongs to all.
+  struct Operand {
+    unsigned number;                  // among the body's arguments
+    llvm::SmallVector<Size> language; // its shape in the body
+    Shape row;                        // that of the region's argument
+  };
+  llvm::SmallVector<Operand> queries, keys, pairs, captures;
+  llvm::SmallVector<Value> all(node.queries);
+  all.append(node.keys.begin(), node.keys.end());
+  all.append(node.pairs.begin(), node.pairs.end());
+  all.append(node.captures.begin(), node.captures.end());
+  unsigned keysEnd = node.queries.size() + node.keys.size();
+  unsigned pairsEnd = keysEnd + node.pairs.size();
+
+  bodySizes[node.querySymbol] = resolve(node.querySize);
+  bodySizes[node.keySymbol] = resolve(node.keySize);
+  querySymbols.insert(node.querySymbol);
+  Values operands;
+  for (auto [index, value] : llvm::enumerate(all)) {
+    unsigned number = index;
+    llvm::ArrayRef<Size> shape = node.body.arguments[number].type().shape;
+    Operand operand{number, llvm::SmallVector<Size>(shape), keptShape(shape)};
+    bool hasQuery = llvm::any_of(
+        shape, [&](const Size &size) { return isQueryAxis(size); });
+    bool hasKey = !shape.empty() && llvm::any_of(shape, [&](const Size &size) {
+      return size.symbol() == node.keySymbol;
+    });
+    if (number < node.queries.size()) {
+      (hasQuery ? queries : captures).push_back(operand);
+    } else if (number < keysEnd) {
+      (hasKey ? keys : captures).push_back(operand);
+    } else if (number < pairsEnd) {
+      if (hasKey)
+        operand.row = {Size(node.keySymbol)};
+      (hasKey ? pairs : hasQuery ? queries : captures).push_back(operand);
+    } else {
+      captures.push_back(operand);
+    }
+    // An operand may have a 1 where the body has T, S or a declared size. The
+    // operation itself stretches the T of a pair.
+    TensorType stretched = value.type();
+    unsigned leadRank = stretched.rank() - shape.size();
+    for (auto [axis, size] : llvm::enumerate(shape)) {
+      bool ofPair = number >= keysEnd && number < pairsEnd && hasKey;
+      if (!(ofPair && isQueryAxis(size)) &&
+          resolve(stretched.shape[leadRank + axis]).isConstant(1))
+        stretched.shape[leadRank + axis] = resolve(size);
+    }
+    operands.push_back(broadcast(value, stretched));
+  }
+  if (queries.empty())
+    return refuse(node, "an attention without queries");
+  if (keys.empty())
+    return refuse(node, "an attention without keys");
+
+  mlir::FailureOr<mlir::Value> lengths =
+      perSequence(node, node.lengths, node.lead, "lengths", 0);
+  mlir::FailureOr<mlir::Value> querySegments =
+      perSequence(node, node.querySegments, node.lead, "segments", 1);
+  mlir::FailureOr<mlir::Value> keySegments =
+      perSequence(node, node.keySegments, node.lead, "segments", 1);
+  mlir::FailureOr<mlir::Value> offset =
+      perSequence(node, node.offset, node.lead, "offset", 0);
+  if (failed(lengths) || failed(querySegments) || failed(keySegments) ||
+      failed(offset))
+    return failure();
+  mlir::Value mask = node.mask ? get(node.mask) : mlir::Value();
+  mlir::Value bias = node.bias ? get(node.bias) : mlir::Value();
+
+  auto valuesOf = [&](llvm::ArrayRef<Operand> role) {
+    Values values;
+    for (const Operand &operand : role)
+      values.push_back(operands[operand.number]);
+    return values;
+  };
+  llvm::SmallVector<Operand> ordered;
+  for (auto &role : {queries, keys, pairs, captures})
+    ordered.append(role.begin(), role.end());
+  llvm::SmallVector<mlir::Type> bodyTypes, resultTypes;
+  for (const Operand &operand : ordered) {
+    Element element = node.body.arguments[operand.number].type().element;
+    bodyTypes.push_back(typeOf(TensorType{element, operand.row}));
+  }
+  for (const TensorType &type : node.results)
+    resultTypes.push_back(typeOf(type));
+  llvm::SmallVector<TensorType> yielded;
+  for (Value result : node.body.results)
+    yielded.push_back(result.type());
+
+  LogicalResult imported = success();
+  mlir::Location location = b.getLoc();
+  mlir::Value outerRow = row, outerPosition = position;
+  auto attention = gatefold::AttentionOp::create(
+      b, resultTypes, valuesOf(queries), valuesOf(keys), valuesOf(pairs),
+      valuesOf(captures), bodyTypes,
+      [&](mlir::OpBuilder &nested, mlir::Location,
+          mlir::ValueRange blockArguments) {
+        mlir::OpBuilder::InsertionGuard guard(b);
+        b.restoreInsertionPoint(nested.saveInsertionPoint());
+        position = blockArguments.back();
+        row = blockArguments.drop_back().back();
+        Values arguments(ordered.size());
+        for (auto [operand, value] : llvm::zip(ordered, blockArguments))
+          arguments[operand.number] =
+              reshape(value, operand.row, keptShape(operand.language));
+        imported = importBody(node.body, arguments, yielded);
+      });
+  b.setLoc(location);
+  row = outerRow;
+  position = outerPosition;
+  if (failed(imported))
+    return failure();
+
+  auto give = [](mlir::MutableOperandRange place, mlir::Value value) {
+    if (value)
+      place.assign(value);
+  };
+  give(attention.getLengthsMutable(), *lengths);
+  give(attention.getMaskMutable(), mask);
+  give(attention.getBiasMutable(), bias);
+  give(attention.getOffsetMutable(), *offset);
+  give(attention.getQuerySegmentsMutable(), *querySegments);
+  give(attention.getKeySegmentsMutable(), *keySegments);
+  attention.setCausal(node.causal);
+  if (node.window)
+    attention.setWindow(llvm::ArrayRef<int64_t>{
+        node.window->first.value_or(-1), node.window->second.value_or(-1)});
+  for (auto [index, value] : llvm::enumerate(attention.getResults()))
+    define(node, value, index);
+  return success();
+}
+
+LogicalResult Importer::visitRow(const Node &node) {
+  mlir::RankedTensorType type = typeOf(node.results[0]);
+  auto fromIndex = [&](mlir::Value index) {
+    mlir::Value element =
+        arith::IndexCastOp::create(b, type.getElementType(), index);
+    define(node, tensor::FromElementsOp::create(b, type, element));
+    return success();
+  };
+  // The scores of a row, [T, S], whatever stretches in them.
+  auto scores = [&]() {
+    TensorType whole = node.results[0];
+    whole.element = node.operands[0].type().element;
+    return broadcast(node.operands[0], whole);
+  };
+  switch (node.kind) {
+  case Node::Kind::RowIndex:
+    return fromIndex(row);
+  case Node::Kind::RowPosition:
+    return fromIndex(position);
+  case Node::Kind::RowVisible:
+    define(node, gatefold::RowVisibleOp::create(b, type));
+    return success();
+  case Node::Kind::RowScores:
+    define(node, gatefold::RowScoresOp::create(b, type, get(node.operands[0]),
+                                               get(node.operands[1])));
+    return success();
+  case Node::Kind::RowSoftmax: {
+    auto &softmax = llvm::cast<RowSoftmaxNode>(node);
+    mlir::Value where, sink;
+    if (softmax.hasWhere) {
+      TensorType whole = node.results[0];
+      whole.element = Element::Bool;
+      where = broadcast(node.operands[1], whole);
+    }
+    if (softmax.hasSink) {
+      Value operand = node.operands[softmax.hasWhere ? 2 : 1];
+      if (isScalar(operand)) {
+        sink = scalar(operand);
+      } else {
+        // [] or [T, 1]: one element for the row.
+        Values zeros(typeOf(operand).getRank());
+        for (mlir::Value &zero : zeros)
+          zero = indexNumber(0);
+        sink = tensor::ExtractOp::create(b, get(operand), zeros);
+      }
+    }
+    define(node, gatefold::RowSoftmaxOp::create(b, scores(), where, sink));
+    return success();
+  }
+  case Node::Kind::RowNeighbours: {
+    auto &neighbours = llvm::cast<RowNeighboursNode>(node);
+    define(node, gatefold::RowNeighboursOp::create(
+                     b, scores(), neighbours.width,
+                     neighbours.allKeys ? gatefold::NeighbourScope::All
+                                        : gatefold::NeighbourScope::Visible));
+    return success();
+  }
+  case Node::Kind::RowTopK: {
+    auto &topK = llvm::cast<RowTopKNode>(node);
+    mlir::IntegerAttr count;
+    mlir::FloatAttr fraction;
+    if (topK.count)
+      count = b.getI64IntegerAttr(*topK.count);
+    if (topK.fraction)
+      fraction = b.getF64FloatAttr(*topK.fraction);
+    define(node,
+           gatefold::RowTopKOp::create(b, type, scores(), count, fraction));
+    return success();
+  }
+  case Node::Kind::RowValues: {
+    TensorType weights = node.operands[0].type();
+    weights.shape = {weights.shape[0], node.operands[1].type().shape[0]};
+    define(node, gatefold::RowValuesOp::create(
+                     b, type, broadcast(node.operands[0], weights),
+                     get(node.operands[1])));
+    return success();
+  }
+  default:
+    llvm_unreachable("not a node of an attention's body");
+  }
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ImportSizes.cpp - Sizes and bounds of values in MLIR ---------------===//
+
+#include "frontend/text/Importer.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace gatefold::text;
+using llvm::failure;
+using llvm::LogicalResult;
+using llvm::success;
+using Kind = Size::Atom::Kind;
+namespace arith = mlir::arith;
+
+mlir::Value Importer::inPrologue(llvm::function_ref<mlir::Value()> make) {
+  mlir::OpBuilder::InsertionGuard guard(b);
+  mlir::Location location = b.getLoc();
+  mlir::Block *entry = &function.front();
+  if (prologueEnd)
+    b.setInsertionPointAfter(prologueEnd);
+  else
+    b.setInsertionPointToStart(entry);
+  mlir::Value value = make();
+  if (b.getInsertionPoint() != entry->begin())
+    prologueEnd = &*std::prev(b.getInsertionPoint());
+  b.setLoc(location);
+  return value;
+}
+
+/// The size without the terms that hold `symbol`, and the coefficient of that
+/// symbol, if it occurs once, as itself.
+static std::optional<std::pair<Size, int64_t>>
+splitLinear(const Size &size, const Symbol *symbol) {
+  Size rest = size;
+  int64_t coefficient = 0;
+  for (const Size::Term &term : size.terms()) {
+    if (term.factors.size() != 1 || term.factors[0]->symbol != symbol)
+      continue;
+    coefficient = term.coefficient;
+    std::optional<Size> part = Size::multiply(coefficient, Size(symbol));
+    std::optional<Size> without =
+        part ? Size::subtract(size, *part) : std::nullopt;
+    if (!without)
+      return std::nullopt;
+    rest = *without;
+  }
+  bool occurs = false;
+  rest.forEachSymbol([&](const Symbol *other) { occurs |= other == symbol; });
+  if (coefficient == 0 || occurs)
+    return std::nullopt;
+  return std::make_pair(rest, coefficient);
+}
+
+LogicalResult Importer::bindSymbols() {
+  symbols.resize(program.symbols.size());
+  // A dimension that is a symbol alone binds it at once; one such as 2*T + S
+  // when the others in it are bound.
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (auto [number, input] : llvm::enumerate(program.inputs)) {
+      for (auto [axis, size] : llvm::enumerate(input.type.shape)) {
+        const Symbol *unknown = nullptr;
+        bool several = false;
+        size.forEachSymbol([&](const Symbol *symbol) {
+          if (symbol->index < 0 || symbols[symbol->index])
+            return;
+          several |= unknown && unknown != symbol;
+          unknown = symbol;
+        });
+        if (!unknown || several)
+          continue;
+        auto parts = splitLinear(size, unknown);
+        if (!parts)
+          continue;
+        symbols[unknown->index] =
+            inPrologue([&, number = number, axis = axis]() -> mlir::Value {
+              b.setLoc(locationOf(input.range));
+              mlir::Value value = mlir::tensor::DimOp::create(
+                  b, function.getArgument(number), axis);
+              if (!parts->first.isConstant(0))
+                value =
+                    arith::SubIOp::create(b, value, sizeValue(parts->first));
+              if (parts->second != 1)
+                value = floorDivide(value, indexNumber(parts->second));
+              return value;
+            });
+        progress = true;
+      }
+    }
+  }
+  for (const Symbol &symbol : program.symbols)
+    if (!symbols[symbol.index]) {
+      Range range;
+      if (!program.inputs.empty())
+        range = program.inputs.front().range;
+      return refuse(range, "dimension `" + symbol.name +
+                               "`, which no input has alone");
+    }
+  return success();
+}
+
+Size Importer::resolve(const Size &size) const {
+  if (bodySizes.empty())
+    return size;
+  std::optional<Size> resolved =
+      size.substitute([&](const Symbol *symbol) -> std::optional<Size> {
+        auto found = bodySizes.find(symbol);
+        return found == bodySizes.end() ? Size(symbol) : found->second;
+      });
+  return resolved.value_or(size);
+}
+
+int64_t Importer::staticSize(const Size &size) const {
+  return resolve(size).constant().value_or(mlir::ShapedType::kDynamic);
+}
+
+mlir::Value Importer::sizeValue(const Size &size) {
+  Size resolved = resolve(size);
+  mlir::Value &value = sizes[resolved.str()];
+  if (!value)
+    value = computeSize(resolved);
+  return value;
+}
+
+mlir::Value Importer::computeSize(const Size &size) {
+  // What it is made of comes first: inPrologue does not nest.
+  llvm::SmallVector<
+      std::pair<const Size::Atom *, std::pair<mlir::Value, mlir::Value>>>
+      operands;
+  for (const Size::Term &term : size.terms())
+    for (const Size::AtomRef &atom : term.factors)
+      if (atom->kind != Kind::Symbol)
+        operands.push_back(
+            {atom.get(), {sizeValue(atom->left), sizeValue(atom->right)}});
+  return inPrologue([&] {
+    const auto *next = operands.begin();
+    auto atomValue = [&](const Size::Atom &atom) -> mlir::Value {
+      if (atom.kind == Kind::Symbol)
+        return symbols[atom.symbol->index];
+      auto [left, right] = (next++)->second;
+      switch (atom.kind) {
+      case Kind::Minimum:
+        return arith::MinSIOp::create(b, left, right);
+      case Kind::Maximum:
+        return arith::MaxSIOp::create(b, left, right);
+      case Kind::FloorDivide:
+      case Kind::Modulo:
+      case Kind::Symbol:
+        break;
+      }
+      if (!atom.right.constant()) {
+        // An empty dimension may stand below; dividing by it must not trap.
+        mlir::Value isZero = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                                   right, indexNumber(0));
+        right = arith::SelectOp::create(b, isZero, indexNumber(1), right);
+      }
+      return atom.kind == Kind::FloorDivide ? floorDivide(left, right)
+                                            : floorModulo(left, right);
+    };
+    mlir::Value sum;
+    for (const Size::Term &term : size.terms()) {
+      mlir::Value product;
+      for (const Size::AtomRef &atom : term.factors) {
+        mlir::Value factor = atomValue(*atom);
+        product = product ? arith::MulIOp::create(b, product, factor) : factor;
+      }
+      if (!product)
+        product = indexNumber(term.coefficient);
+      else if (term.coefficient != 1)
+        product =
+            arith::MulIOp::create(b, product, indexNumber(term.coefficient));
+      sum = sum ? arith::AddIOp::create(b, sum, product) : product;
+    }
+    return sum ? sum : indexNumber(0);
+  });
+}
+
+mlir::OpFoldResult Importer::foldedSize(const Size &size) {
+  if (std::optional<int64_t> constant = resolve(size).constant())
+    return b.getIndexAttr(*constant);
+  return sizeValue(size);
+}
+
+llvm::SmallVector<mlir::OpFoldResult>
+Importer::foldedShape(const TensorType &type) {
+  llvm::SmallVector<mlir::OpFoldResult> shape;
+  for (const Size &size : keptShape(type.shape))
+    shape.push_back(foldedSize(size));
+  return shape;
+}
+
+mlir::AffineExpr Importer::affineSize(const Size &size) {
+  mlir::AffineExpr sum = b.getAffineConstantExpr(0);
+  for (const Size::Term &term : size.terms()) {
+    mlir::AffineExpr product = b.getAffineConstantExpr(1);
+    for (const Size::AtomRef &atom : term.factors) {
+      if (atom->kind == Kind::Symbol) {
+        if (atom->symbol->index < 0)
+          return {};
+        product = product * b.getAffineSymbolExpr(atom->symbol->index);
+        continue;
+      }
+      // Affine maps divide by positive constants alone.
+      std::optional<int64_t> divisor = atom->right.constant();
+      bool divides =
+          atom->kind == Kind::FloorDivide || atom->kind == Kind::Modulo;
+      if (!divides || !divisor || *divisor <= 0)
+        return {};
+      mlir::AffineExpr left = affineSize(atom->left);
+      if (!left)
+        return {};
+      product =
+          product * (atom->kind == Kind::FloorDivide ? left.floorDiv(*divisor)
+                                                     : left % *divisor);
+    }
+    sum = sum + product * term.coefficient;
+  }
+  return sum;
+}
+
+mlir::AffineMap Importer::affineMap(llvm::ArrayRef<mlir::AffineExpr> sizes) {
+  return mlir::AffineMap::get(0, program.symbols.size(), sizes, &context);
+}
+
+bool Importer::isAtLeast(const Size &size, int64_t least) const {
+  // The normal form drops a bound that shows to hold.
+  Size resolved = resolve(size);
+  std::optional<Size> larger = Size::maximum(resolved, least);
+  return larger && *larger == resolved;
+}
+
+LogicalResult Importer::requireNonNegative(const Node &node,
+                                           const TensorType &type) {
+  for (const Size &size : type.shape) {
+    if (isAtLeast(size, 0))
+      continue;
+    Size resolved = resolve(size);
+    if (!checkedSizes.try_emplace(resolved.str(), true).second)
+      continue;
+    mlir::AffineExpr expression = affineSize(resolved);
+    if (!expression || resolved.constant())
+      return refuse(node, "a size that may be negative, " + resolved.str());
+    // size // 2**62 is 0 for all that is not negative, and -1 below.
+    mlir::AffineExpr quotient = expression.floorDiv(int64_t(1) << 62);
+    equalities.push_back(mlir::AffineMapAttr::get(
+        affineMap({quotient, b.getAffineConstantExpr(0)})));
+    equalityMessages.push_back(
+        b.getStringAttr("the size " + resolved.str() + " is negative"));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Bounds of values
+//===----------------------------------------------------------------------===//
+
+std::optional<std::pair<int64_t, int64_t>> Importer::rangeOf(Value value,
+                                                             unsigned depth) {
+  constexpr unsigned maximumDepth = 32;
+  if (depth == maximumDepth || !isInteger(value.type().element))
+    return std::nullopt;
+  auto operand = [&](unsigned number) {
+    return rangeOf(value.node->operands[number], depth + 1);
+  };
+  switch (value.node->kind) {
+  case Node::Kind::Constant: {
+    int64_t constant = llvm::cast<ConstantNode>(value.node)->integer;
+    return std::make_pair(constant, constant);
+  }
+  case Node::Kind::Iota: {
+    std::optional<int64_t> size = resolve(value.type().shape[0]).constant();
+    if (!size)
+      return std::nullopt;
+    return std::make_pair(int64_t(0), *size - 1);
+  }
+  case Node::Kind::Reshape:
+  case Node::Kind::Permute:
+  case Node::Kind::Slice:
+  case Node::Kind::Broadcast:
+  case Node::Kind::Flip:
+    return operand(0);
+  case Node::Kind::Reduce: {
+    auto *reduce = llvm::cast<ReduceNode>(value.node);
+    if (reduce->reduce != ReduceKind::ArgMaximum)
+      return std::nullopt;
+    const Size &size = value.node->operands[0].type().shape[reduce->axis];
+    std::optional<int64_t> constant = resolve(size).constant();
+    if (!constant)
+      return std::nullopt;
+    return std::make_pair(int64_t(0), *constant - 1);
+  }
+  case Node::Kind::Elementwise:
+    break;
+  default:
+    return std::nullopt;
+  }
+  auto *elementwise = llvm::cast<ElementwiseNode>(value.node);
+  switch (elementwise->op) {
+  case ElementwiseOp::Convert: {
+    // Narrowing wraps values that do not fit.
+    auto range = operand(0);
+    if (range && value.type().element == Element::I32 &&
+        (!llvm::isInt<32>(range->first) || !llvm::isInt<32>(range->second)))
+      return std::nullopt;
+    return range;
+  }
+  case ElementwiseOp::Minimum:
+  case ElementwiseOp::Maximum: {
+    bool isMinimum = elementwise->op == ElementwiseOp::Minimum;
+    std::pair<int64_t, int64_t> whole(INT64_MIN, INT64_MAX);
+    auto left = operand(0).value_or(whole), right = operand(1).value_or(whole);
+    if (isMinimum)
+      return std::make_pair(std::min(left.first, right.first),
+                            std::min(left.second, right.second));
+    return std::make_pair(std::max(left.first, right.first),
+                          std::max(left.second, right.second));
+  }
+  case ElementwiseOp::Modulo: {
+    auto divisor = operand(1);
+    if (!divisor || divisor->first != divisor->second || divisor->first <= 0)
+      return std::nullopt;
+    return std::make_pair(int64_t(0), divisor->first - 1);
+  }
+  default:
+    return std::nullopt;
+  }
+}
+
+bool Importer::isBounded(Value value, const Size &bound, bool inclusive) {
+  std::optional<Size> limit =
+      inclusive ? Size::add(resolve(bound), 1) : resolve(bound);
+  if (!limit)
+    return false;
+  // 0 <= v < other is enough if other <= limit.
+  auto within = [&](const Size &other) {
+    std::optional<Size> slack = Size::subtract(*limit, other);
+    return slack && isAtLeast(*slack, 0);
+  };
+  if (auto range = rangeOf(value))
+    if (range->first >= 0 && range->second < INT64_MAX &&
+        within(range->second + 1))
+      return true;
+  // Nodes that keep values lead to what the runtime checks.
+  while (true) {
+    switch (value.node->kind) {
+    case Node::Kind::Reshape:
+    case Node::Kind::Permute:
+    case Node::Kind::Slice:
+    case Node::Kind::Broadcast:
+    case Node::Kind::Flip:
+      value = value.node->operands[0];
+      continue;
+    case Node::Kind::Elementwise:
+      // Widening keeps values.
+      if (llvm::cast<ElementwiseNode>(value.node)->op !=
+              ElementwiseOp::Convert ||
+          value.type().element != Element::I64 ||
+          !isInteger(value.node->operands[0].type().element))
+        return false;
+      value = value.node->operands[0];
+      continue;
+    case Node::Kind::Argument: {
+      auto step = stepsOf.find(value.node);
+      if (step == stepsOf.end())
+        return false;
+      value = step->second;
+      continue;
+    }
+    case Node::Kind::Iota:
+      return within(resolve(value.type().shape[0]));
+    case Node::Kind::Input: {
+      const ProgramInput &input =
+          program.inputs[llvm::cast<InputNode>(value.node)->input];
+      if (input.below && within(*input.below))
+        return true;
+      std::optional<Size> above =
+          input.atMost ? Size::add(*input.atMost, 1) : std::nullopt;
+      return above && within(*above);
+    }
+    default:
+      return false;
+    }
+  }
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Importer.h - Inside the import ---------------------------*- C++ -*-===//
+//
+// One Importer makes one module. Each node becomes a value of the type
+// typeOf(node); a node of rank 0 whose operands are known numbers and sizes
+// becomes a scalar, so that no tensor is made for `sqrt(D)`.
+//
+// Sizes are computed once, at the start of the function (the prologue), and so
+// may be used in every region.
+//
+// In the body of an attention the axis T of a type is left out in MLIR. Nodes
+// count axes as the language does; axisOf and keptAxes translate.
+//
+// Files: Import.cpp the entry and graphs, ImportSizes.cpp sizes and bounds,
+// ImportScalar.cpp numbers, ImportElementwise.cpp, ImportContract.cpp
+// (products, convolution), ImportReduce.cpp (reductions, softmax),
+// ImportShape.cpp (reshape to slices), ImportGather.cpp (what reads by computed
+// indices), ImportRegions.cpp (recurrences, attentions).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRONTEND_TEXT_IMPORTER_H
+#define FRONTEND_TEXT_IMPORTER_H
+
+#include "frontend/text/Import.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Utils/StructuredOpsUtils.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include <map>
+
+namespace gatefold::text {
+
+class Importer {
+public:
+  Importer(const Program &program, Diagnostics &diagnostics,
+           mlir::MLIRContext &context);
+  mlir::OwningOpRef<mlir::ModuleOp> run();
+
+private:
+  using Values = llvm::SmallVector<mlir::Value>;
+  using Maps = llvm::SmallVector<mlir::AffineMap>;
+  /// Makes the scalar that a linalg.generic yields, with the builder `b` inside
+  /// it.
+  using ScalarBody = llvm::function_ref<mlir::Value(mlir::ValueRange)>;
+
+  //===--- Import.cpp --------------------------------------------------===//
+
+  /// Reports "not compiled yet: WHAT" at the node; fails.
+  llvm::LogicalResult refuse(const Node &node, const llvm::Twine &what);
+  llvm::LogicalResult refuse(Range range, const llvm::Twine &what);
+  mlir::Location locationOf(Range range);
+  mlir::Location locationOf(const Trace &trace);
+
+  llvm::LogicalResult importFunction(mlir::ModuleOp module);
+  llvm::LogicalResult setAttributes();
+  llvm::LogicalResult importGraph(const Graph &graph);
+  llvm::LogicalResult importNode(const Node &node);
+
+  /// Makes `value`, cast to the node's type, the node's result.
+  void define(const Node &node, mlir::Value value, unsigned index = 0);
+  /// The tensor of a value.
+  mlir::Value get(Value value);
+  mlir::Value cast(mlir::Value value, mlir::RankedTensorType type);
+
+  //===--- Types -------------------------------------------------------===//
+
+  mlir::Type elementType(Element element);
+  mlir::RankedTensorType typeOf(const TensorType &type);
+  mlir::RankedTensorType typeOf(Value value) { return typeOf(value.type()); }
+  /// Whether a size is the axis T of the attention around.
+  bool isQueryAxis(const Size &size) const {
+    return size.symbol() && querySymbols.contains(size.symbol());
+  }
+  /// The axes of the language that exist in MLIR, in order.
+  llvm::SmallVector<unsigned> keptAxes(llvm::ArrayRef<Size> shape) const;
+  /// The dimension in MLIR of an axis; nothing for T.
+  std::optional<unsigned> axisOf(llvm::ArrayRef<Size> shape,
+                                 unsigned axis) const;
+  /// The shape without T.
+  Shape keptShape(llvm::ArrayRef<Size> shape) const;
+
+  //===--- ImportSizes.cpp ---------------------------------------------===//
+
+  llvm::LogicalResult bindSymbols();
+  /// T and S of attentions replaced by what they are outside.
+  Size resolve(const Size &size) const;
+  /// Static size, or kDynamic.
+  int64_t staticSize(const Size &size) const;
+  mlir::Value sizeValue(const Size &size); // index
+  mlir::OpFoldResult foldedSize(const Size &size);
+  llvm::SmallVector<mlir::OpFoldResult> foldedShape(const TensorType &type);
+  mlir::Value computeSize(const Size &size);
+  /// null where the size is no affine map (see `gf.shape`).
+  mlir::AffineExpr affineSize(const Size &size);
+  mlir::AffineMap affineMap(llvm::ArrayRef<mlir::AffineExpr> sizes);
+  /// At least `least` in every run.
+  bool isAtLeast(const Size &size, int64_t least) const;
+  /// Sizes of a type that may be negative in a run are refused when it starts.
+  llvm::LogicalResult requireNonNegative(const Node &node,
+                                         const TensorType &type);
+  /// Whether a run has checked, or it shows, that every value v of an integer
+  /// tensor has 0 <= v < bound (or <= bound if `inclusive`).
+  bool isBounded(Value value, const Size &bound, bool inclusive);
+  std::optional<std::pair<int64_t, int64_t>> rangeOf(Value value,
+                                                     unsigned depth = 0);
+
+  //===--- ImportScalar.cpp --------------------------------------------===//
+
+  mlir::TypedAttr numberAttribute(Element element, double real,
+                                  int64_t integer);
+  mlir::Value number(mlir::Type type, double value);
+  mlir::Value indexNumber(int64_t value);
+  /// Whether a value is kept as a scalar, and that scalar at the insertion
+  /// point.
+  bool isScalar(Value value) const;
+  mlir::Value scalar(Value value);
+  /// One element of an elementwise node.
+  mlir::Value scalarOperation(const ElementwiseNode &node,
+                              mlir::ValueRange operands);
+  mlir::Value convert(mlir::Value value, Element from, Element to);
+  mlir::Value floorDivide(mlir::Value left, mlir::Value right);
+  mlir::Value floorModulo(mlir::Value left, mlir::Value right);
+  mlir::Value guardedDivision(const ElementwiseNode &node, mlir::Value left,
+                              mlir::Value right);
+  mlir::Value floatDivision(ElementwiseOp op, mlir::Value left,
+                            mlir::Value right);
+  mlir::Value power(const ElementwiseNode &node, mlir::Value base,
+                    mlir::Value exponent);
+  mlir::Value sigmoid(mlir::Value x);
+  mlir::Value softplus(mlir::Value x);
+
+  //===--- ImportElementwise.cpp ---------------------------------------===//
+
+  mlir::Value empty(const TensorType &type);
+  mlir::Value filled(const TensorType &type, mlir::Value scalar);
+  /// Loops over the result, every one parallel; `maps` are those of the inputs.
+  mlir::Value generic(const TensorType &result, mlir::ValueRange inputs,
+                      llvm::ArrayRef<mlir::AffineMap> maps, ScalarBody body);
+  /// From the loops over `result` to an operand that broadcasts to it.
+  mlir::AffineMap broadcastMap(llvm::ArrayRef<Size> operand,
+                               llvm::ArrayRef<Size> result);
+  mlir::Value broadcast(Value value, const TensorType &type);
+  llvm::LogicalResult visit(const ElementwiseNode &node);
+  llvm::LogicalResult visit(const BroadcastNode &node);
+
+  //===--- ImportContract.cpp, ImportReduce.cpp ------------------------===//
+
+  /// An operand without its axes of size 1 and label -1; `labels` likewise.
+  mlir::Value dropUnlabelled(Value value, llvm::ArrayRef<int64_t> labels,
+                             llvm::SmallVectorImpl<int64_t> &kept);
+  llvm::LogicalResult visit(const ContractNode &node);
+  llvm::LogicalResult visit(const ConvolutionNode &node);
+  /// Reduces dimension `axis` of MLIR of a tensor; one input more may stand
+  /// beside it, with a map over (the result's loops, the reduced one). The body
+  /// gets the element, the other input's, the accumulator.
+  mlir::Value reduce(mlir::Value source, unsigned axis, mlir::Value initial,
+                     mlir::Value other, mlir::AffineMap otherMap,
+                     ScalarBody body);
+  llvm::LogicalResult visit(const ReduceNode &node);
+  mlir::Value argMaximum(const ReduceNode &node, unsigned axis);
+  llvm::LogicalResult visit(const SoftmaxNode &node);
+
+  //===--- ImportShape.cpp ---------------------------------------------===//
+
+  /// The same elements under another shape (without T).
+  mlir::Value reshape(mlir::Value value, llvm::ArrayRef<Size> from,
+                      llvm::ArrayRef<Size> to);
+  llvm::LogicalResult visit(const ReshapeNode &node);
+  llvm::LogicalResult visit(const PermuteNode &node);
+  llvm::LogicalResult visit(const SliceNode &node);
+  llvm::LogicalResult visit(const ConcatNode &node);
+  mlir::Value padZero(mlir::Value source, unsigned dimension,
+                      mlir::OpFoldResult left, mlir::OpFoldResult right,
+                      mlir::RankedTensorType type);
+
+  //===--- ImportGather.cpp --------------------------------------------===//
+
+  llvm::LogicalResult visit(const PadNode &node);
+  llvm::LogicalResult visit(const FlipNode &node);
+  llvm::LogicalResult visit(const TakeNode &node);
+  llvm::LogicalResult visit(const IotaNode &node);
+
+  //===--- ImportRegions.cpp -------------------------------------------===//
+
+  llvm::LogicalResult visit(const RecurrenceNode &node);
+  llvm::LogicalResult visit(const AttentionNode &node);
+  llvm::LogicalResult visitRow(const Node &node);
+  /// Imports a body whose block the builder stands in, and yields its results.
+  llvm::LogicalResult importBody(const Graph &body,
+                                 llvm::ArrayRef<mlir::Value> arguments,
+                                 llvm::ArrayRef<TensorType> yielded);
+  /// Lengths as the gf operations want them: one for each index of the first
+  /// leading dimension.
+  mlir::FailureOr<mlir::Value> perSequence(const Node &node, Value value,
+                                           llvm::ArrayRef<Size> lead,
+                                           llvm::StringRef name,
+                                           unsigned ownRank);
+
+  const Program &program;
+  Diagnostics &diagnostics;
+  mlir::MLIRContext &context;
+  mlir::ImplicitLocOpBuilder b;
+  mlir::func::FuncOp function;
+
+  llvm::DenseMap<std::pair<const Node *, unsigned>, mlir::Value> values;
+  llvm::DenseMap<const Node *, mlir::Value> scalars;
+  std::map<unsigned, mlir::Value> parameters;
+
+  /// The last operation of the prologue.
+  mlir::Operation *prologueEnd = nullptr;
+  /// Runs `make` with the builder at the end of the prologue.
+  mlir::Value inPrologue(llvm::function_ref<mlir::Value()> make);
+  std::map<std::string, mlir::Value> sizes; // by text, of resolved sizes
+  llvm::SmallVector<mlir::Value> symbols;   // by index
+  /// T and S of the attentions entered so far, and what they are outside.
+  llvm::DenseMap<const Symbol *, Size> bodySizes;
+  llvm::DenseSet<const Symbol *> querySymbols;
+  /// What an argument of a recurrence's body is a step of.
+  llvm::DenseMap<const Node *, Value> stepsOf;
+  /// row and position of the attention around.
+  mlir::Value row, position;
+
+  /// Sizes that a run must find to be equal, with messages.
+  llvm::SmallVector<mlir::Attribute> equalities, equalityMessages;
+  std::map<std::string, bool> checkedSizes;
+};
+
+} // namespace gatefold::text
+
+#endif // FRONTEND_TEXT_IMPORTER_H

@@ -99,6 +99,69 @@ static void testNeighbours(gatefold_context *context, Case *data) {
   CHECK(isRight(data, data->x));
 }
 
+/* Random places of a state and its successor in one small array: never is one
+ * computed into the other, and what shares nothing and does not even interleave
+ * is taken. */
+static void testRandomPlaces(gatefold_context *context, Case *data) {
+  enum { length = 40 };
+  uint32_t random = 12345;
+  int accepted = 0, refused = 0;
+  for (int round = 0; round < 20000; ++round) {
+    float array[length] = {0};
+    int64_t strides[2][2];
+    int places[2][4], least[2] = {length, length}, largest[2] = {0, 0};
+    for (int side = 0; side < 2; ++side) {
+      int number[3];
+      for (int i = 0; i < 3; ++i) {
+        random = random * 1664525u + 1013904223u;
+        number[i] = (int)(random >> 16) % 13 - 6;
+      }
+      strides[side][0] = number[0];
+      strides[side][1] = number[1];
+      for (int e = 0; e < 4; ++e) {
+        int place = 18 + number[2] + e / 2 * number[0] + e % 2 * number[1];
+        places[side][e] = place;
+        least[side] = place < least[side] ? place : least[side];
+        largest[side] = place > largest[side] ? place : largest[side];
+      }
+    }
+    bool isShared = false, isSame = true, isSelfShared = false;
+    for (int e = 0; e < 4; ++e)
+      for (int f = 0; f < 4; ++f) {
+        isShared |= places[0][e] == places[1][f];
+        isSame &= e != f || places[0][e] == places[1][e];
+        isSelfShared |= e != f && places[1][e] == places[1][f];
+      }
+    bool isApart = largest[0] < least[1] || largest[1] < least[0];
+
+    setUp(data, 2, 3);
+    for (int e = 0; e < 4; ++e)
+      array[places[0][e]] = (float)e;
+    float before[4];
+    for (int e = 0; e < 4; ++e)
+      before[e] = array[places[0][e]];
+    for (int side = 0; side < 2; ++side) {
+      DLTensor *tensor = side ? data->results[NEW_STATE] : data->inputs[STATE];
+      tensor->data = array + places[side][0];
+      tensor->strides = strides[side];
+    }
+    gatefold_status status = runCase(context, data);
+    if (isSelfShared || (isShared && !isSame))
+      CHECK(status == GATEFOLD_INVALID_ARGUMENT);
+    if (status != GATEFOLD_OK) {
+      /* A result whose strides interleave may be refused to be on the safe
+       * side. */
+      ++refused;
+      continue;
+    }
+    accepted += !isApart;
+    for (int e = 0; e < 4; ++e)
+      data->newState[e] = array[places[1][e]];
+    CHECK(isRight(data, before));
+  }
+  CHECK(accepted > 500 && refused > 500);
+}
+
 void testOverlap(void) {
   gatefold_model *model = prepareSample();
   gatefold_context *context = NULL;
@@ -107,6 +170,7 @@ void testOverlap(void) {
   testInPlace(context, &data);
   testRefused(context, &data);
   testNeighbours(context, &data);
+  testRandomPlaces(context, &data);
   gatefold_context_destroy(context);
   gatefold_destroy(model);
 }

@@ -62,6 +62,24 @@ static void testStrides(gatefold_context *context, Case *data) {
   CHECK(isRight(data, data->state));
 }
 
+/* A dimension of size 1 may have any stride. */
+static void testUnusedStrides(gatefold_context *context, Case *data) {
+  setUp(data, 1, 1);
+  int64_t strides[INPUT_COUNT + RESULT_COUNT][3] = {{INT64_MIN, INT64_MAX, 1},
+                                                    {INT64_MAX},
+                                                    {INT64_MAX, INT64_MIN},
+                                                    {INT64_MIN},
+                                                    {1},
+                                                    {INT64_MAX, 1},
+                                                    {INT64_MAX, INT64_MIN, 1},
+                                                    {0},
+                                                    {INT64_MIN, 1}};
+  for (int i = 0; i < INPUT_COUNT + RESULT_COUNT; ++i)
+    data->tensors[i].strides = strides[i];
+  CHECK_STATUS(context, runCase(context, data), GATEFOLD_OK, "");
+  CHECK(isRight(data, data->state));
+}
+
 /* Every tensor one byte off its alignment. */
 static void testAlignment(gatefold_context *context, Case *data) {
   setUp(data, 2, 3);
@@ -197,6 +215,7 @@ void testRun(void) {
   Case data;
   testSizes(context, &data);
   testStrides(context, &data);
+  testUnusedStrides(context, &data);
   testAlignment(context, &data);
   testWorkspace(context, &data);
   testMode();

@@ -11,13 +11,20 @@ using namespace llvm;
 namespace gatefold::text {
 namespace {
 
-enum Part { Products, Convolutions, Scores, Elementwise, Reductions, partCount };
-constexpr StringRef partNames[partCount] = {
-    "products", "convolutions", "scores and values", "elementwise",
-    "reductions"};
+enum Part {
+  Products,
+  Convolutions,
+  Scores,
+  Elementwise,
+  Reductions,
+  partCount
+};
+constexpr StringRef partNames[partCount] = {"products", "convolutions",
+                                            "scores and values", "elementwise",
+                                            "reductions"};
 
 std::optional<Size> product(ArrayRef<Size> sizes) {
-  Size result(1);
+  Size result(int64_t(1));
   for (const Size &size : sizes) {
     std::optional<Size> next = Size::multiply(result, size);
     if (!next)
@@ -150,7 +157,7 @@ private:
   }
 
   bool countRecurrence(const RecurrenceNode &recurrence, const Size &times) {
-    Size steps = recurrence.steps ? *recurrence.steps : Size(0);
+    Size steps = recurrence.steps ? *recurrence.steps : Size();
     if (!recurrence.sequences.empty())
       steps = recurrence.sequences[0].type().shape[recurrence.timeAxis];
     std::optional<Size> inside = Size::multiply(times, steps);
@@ -161,7 +168,7 @@ private:
 };
 
 template <typename Range> std::optional<Size> bytesOf(const Range &types) {
-  Size total(0);
+  Size total;
   for (const TensorType &type : types) {
     auto count = elementCount(type);
     if (!count)
@@ -181,7 +188,7 @@ template <typename Range> std::optional<Size> bytesOf(const Range &types) {
 
 std::optional<Cost> countCost(const Program &program) {
   Counter counter;
-  if (!counter.count(program.body, Size(1)))
+  if (!counter.count(program.body, Size(int64_t(1))))
     return std::nullopt;
   Cost cost;
   for (int part = 0; part < partCount; ++part) {
@@ -195,8 +202,8 @@ std::optional<Cost> countCost(const Program &program) {
   }
   auto inputs = bytesOf(llvm::map_range(
       program.inputs, [](const ProgramInput &input) { return input.type; }));
-  auto results = bytesOf(
-      llvm::map_range(program.results, [](const ProgramResult &result) {
+  auto results =
+      bytesOf(llvm::map_range(program.results, [](const ProgramResult &result) {
         return result.value.type();
       }));
   if (!inputs || !results)

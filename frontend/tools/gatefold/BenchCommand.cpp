@@ -21,7 +21,8 @@ double quantile(const std::vector<double> &sorted, double part) {
   return sorted[static_cast<size_t>(part * (sorted.size() - 1) + 0.5)];
 }
 
-/// Operations of one run at the sizes of its inputs, where the program is a text.
+/// Operations of one run at the sizes of its inputs, where the program is a
+/// text.
 std::optional<double> operations(Session &session) {
   Compilation *compilation = session.getCompilation();
   if (!compilation || !compilation->getProgram())

@@ -3,7 +3,9 @@
 
 #include "frontend/tools/gatefold/Commands.h"
 #include "frontend/tools/gatefold/Compilation.h"
-#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
@@ -24,12 +26,13 @@ json::Array shapeJson(const text::TensorType &type) {
 }
 
 json::Object tensorJson(StringRef name, const text::TensorType &type) {
-  return {{"name", name.str()},
-          {"element", text::spelling(type.element).str()},
-          {"shape", shapeJson(type)}};
+  return json::Object{{"name", name.str()},
+                      {"element", text::spelling(type.element).str()},
+                      {"shape", shapeJson(type)}};
 }
 
-std::string typeText(const text::Program &program, const text::TensorType &type) {
+std::string typeText(const text::Program &program,
+                     const text::TensorType &type) {
   return text::str(type, program.floatType);
 }
 
@@ -70,13 +73,13 @@ json::Object programJson(const text::Program &program,
   }
   for (const text::Symbol &symbol : program.symbols)
     open.push_back(symbol.name);
-  return {{"kind", text::spelling(program.kind).str()},
-          {"name", program.name},
-          {"open", std::move(open)},
-          {"missing", json::Array(missing)},
-          {"inputs", std::move(inputs)},
-          {"results", std::move(results)},
-          {"parameters", std::move(parameters)}};
+  return json::Object{{"kind", text::spelling(program.kind).str()},
+                      {"name", program.name},
+                      {"open", std::move(open)},
+                      {"missing", json::Array(missing)},
+                      {"inputs", std::move(inputs)},
+                      {"results", std::move(results)},
+                      {"parameters", std::move(parameters)}};
 }
 
 void printProgram(const text::Program &program,
@@ -156,8 +159,7 @@ ExitStatus checkModule(const CommandLine &line, const std::string &path) {
   if (ExitStatus status = compilation.load())
     return status;
   if (!line.json)
-    for (auto function :
-         compilation.getModule().getOps<mlir::FunctionOpInterface>())
+    for (auto function : compilation.getModule().getOps<mlir::func::FuncOp>())
       outs() << "func " << function.getName() << "\n";
   return Done;
 }
@@ -170,8 +172,8 @@ ExitStatus runCheck(const CommandLine &line) {
   for (const std::string &path : line.files) {
     json::Array entries;
     bool isText = StringRef(path).ends_with(".gf");
-    ExitStatus one = isText ? checkText(line, path, entries)
-                            : checkModule(line, path);
+    ExitStatus one =
+        isText ? checkText(line, path, entries) : checkModule(line, path);
     if (one != Done)
       status = one;
     files.push_back(json::Object{{"file", path},
@@ -179,8 +181,8 @@ ExitStatus runCheck(const CommandLine &line) {
                                  {"entries", std::move(entries)}});
   }
   if (line.json)
-    printJson({{"files", std::move(files)},
-               {"diagnostics", std::move(diagnosticsJson())}});
+    printJson(json::Object{{"files", std::move(files)},
+                           {"diagnostics", std::move(diagnosticsJson())}});
   return status;
 }
 

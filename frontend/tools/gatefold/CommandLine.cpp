@@ -45,11 +45,13 @@ cl::OptionCategory category("Gatefold options");
 #define ON_RUN cl::cat(category), cl::sub(runCommand), cl::sub(benchCommand)
 
 cl::list<std::string> files(cl::Positional, cl::desc("FILE..."), ON_ALL);
-cl::opt<std::string> entry("entry", cl::desc("which model, func, cell or attention"),
+cl::opt<std::string> entry("entry",
+                           cl::desc("which model, func, cell or attention"),
                            cl::value_desc("NAME"), ON_PROGRAM);
-cl::list<std::string> importFolders("I", cl::Prefix,
-                                    cl::desc("further places where import looks"),
-                                    cl::value_desc("DIR"), ON_PROGRAM);
+cl::list<std::string>
+    importFolders("I", cl::Prefix,
+                  cl::desc("further places where import looks"),
+                  cl::value_desc("DIR"), ON_PROGRAM);
 cl::list<std::string> dimensions("dim", cl::CommaSeparated,
                                  cl::desc("fix dimensions"),
                                  cl::value_desc("H=128,T=64"), ON_PROGRAM);
@@ -74,12 +76,12 @@ cl::opt<bool> naive("naive",
                     cl::desc("without fusion, tiling or reduced work (for now "
                              "also the default)"),
                     ON_CODE);
-cl::opt<std::string> emit("emit",
-                          cl::desc("a phase (import, simplify, fuse, schedule, "
-                                   "tile, split, bufferize, cpu), or llvm, asm, "
-                                   "object, library"),
-                          cl::value_desc("WHAT"), cl::cat(category),
-                          cl::sub(compileCommand));
+cl::opt<std::string>
+    emit("emit",
+         cl::desc("a phase (import, simplify, fuse, schedule, "
+                  "tile, split, bufferize, cpu), or llvm, asm, "
+                  "object, library"),
+         cl::value_desc("WHAT"), cl::cat(category), cl::sub(compileCommand));
 cl::opt<std::string> output("o", cl::desc("output file; - is standard output"),
                             cl::value_desc("OUT"), cl::cat(category),
                             cl::sub(compileCommand), cl::sub(initCommand));
@@ -93,7 +95,8 @@ cl::opt<uint64_t> seed("seed", cl::desc("random numbers for what is missing"),
                        cl::value_desc("N"), cl::cat(category),
                        cl::sub(initCommand), cl::sub(runCommand),
                        cl::sub(benchCommand));
-cl::list<std::string> inputs("input", cl::desc("an input, or a file of several"),
+cl::list<std::string> inputs("input",
+                             cl::desc("an input, or a file of several"),
                              cl::value_desc("[NAME=]X.npy"), ON_RUN);
 cl::list<std::string> outputs("output", cl::desc("where a result goes"),
                               cl::value_desc("NAME=Y.npy"), cl::cat(category),
@@ -117,7 +120,8 @@ cl::opt<bool> checkOnly("check",
                         cl::desc("only ask whether the layout is standard; "
                                  "exit 3 where it is not"),
                         cl::cat(category), cl::sub(formatCommand));
-cl::opt<bool> timing("timing", cl::desc("time of each phase of the compilation"),
+cl::opt<bool> timing("timing",
+                     cl::desc("time of each phase of the compilation"),
                      ON_CODE);
 cl::opt<bool> remarks("remarks",
                       cl::desc("why each optimisation applied or did not"),
@@ -131,7 +135,8 @@ bool parseDimensions(CommandLine &line) {
     int64_t value;
     if (name.empty() || number.getAsInteger(10, value) || value < 0)
       return fail("--dim takes NAME=NUMBER, a whole number that is not "
-                  "negative; found `" + text + "`"),
+                  "negative; found `" +
+                  text + "`"),
              false;
     auto [place, inserted] = line.entry.dimensions.emplace(name.str(), value);
     if (!inserted && place->second != value)
@@ -154,7 +159,8 @@ bool parseArguments(CommandLine &line) {
 
 std::string libraryFolder() {
   std::string program = sys::fs::getMainExecutable(nullptr, nullptr);
-  SmallString<256> folder(sys::path::parent_path(sys::path::parent_path(program)));
+  SmallString<256> folder(
+      sys::path::parent_path(sys::path::parent_path(program)));
   sys::path::append(folder, "share", "gatefold", "library");
   return folder.str().str();
 }
@@ -239,8 +245,8 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
     fail("no FILE is given");
     return std::nullopt;
   }
-  bool several = line.command == Command::Check ||
-                 line.command == Command::Format;
+  bool several =
+      line.command == Command::Check || line.command == Command::Format;
   if (line.files.size() > 1 && !several) {
     fail("this command takes one FILE, found " +
          std::to_string(line.files.size()));

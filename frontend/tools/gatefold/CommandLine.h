@@ -60,8 +60,8 @@ struct CommandLine {
 std::optional<CommandLine> parseCommandLine(int argc, char **argv,
                                             int &exitStatus);
 
-/// The folder of the library's .gf files: that of the build tree, or that of the
-/// installation in which this program stands.
+/// The folder of the library's .gf files: that of the build tree, or that of
+/// the installation in which this program stands.
 std::string libraryFolder();
 
 } // namespace gatefold::tool

@@ -4,12 +4,12 @@
 #include "frontend/tools/gatefold/Compilation.h"
 #include "dialect/GatefoldOps.h"
 #include "frontend/text/Import.h"
-#include "passes/Pipelines.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "passes/Pipelines.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
@@ -83,13 +83,13 @@ template <typename Work> auto Compilation::timed(StringRef phase, Work work) {
 }
 
 ExitStatus Compilation::load() {
-  DialectRegistry registry;
-  registerAllDialects(registry);
-  registerAllExtensions(registry);
-  registry.insert<GatefoldDialect>();
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  registry.insert<GfDialect>();
   context = std::make_unique<mlir::MLIRContext>(
       registry, mlir::MLIRContext::Threading::DISABLED);
-  context->loadDialect<GatefoldDialect>();
+  context->loadDialect<GfDialect>();
   StringRef path = line.files.front();
   ExitStatus status;
   if (path.ends_with(".mlir") || path.ends_with(".mlirbc")) {
@@ -107,15 +107,15 @@ ExitStatus Compilation::load() {
 ExitStatus Compilation::loadText() {
   package = std::make_unique<text::Package>(diagnostics, line.importFolders);
   std::string error;
-  bool loaded = timed(
-      "parse", [&] { return package->load(line.files.front(), error); });
+  bool loaded =
+      timed("parse", [&] { return package->load(line.files.front(), error); });
   if (!loaded) {
     fail(error);
     return InputFault;
   }
   if (!diagnostics.hasErrors())
-    program = timed("check",
-                    [&] { return text::checkEntry(*package, line.entry); });
+    program =
+        timed("check", [&] { return text::checkEntry(*package, line.entry); });
   if (program && !diagnostics.hasErrors())
     module = timed("import", [&] {
       return text::importProgram(*program, diagnostics, *context);
@@ -176,8 +176,8 @@ ExitStatus Compilation::lower(StringRef last) {
     PipelineOptions pipelineOptions;
     pipelineOptions.naive = line.naive;
     phase.build(passes, pipelineOptions);
-    bool succeeded = timed(
-        phase.name, [&] { return mlir::succeeded(passes.run(*module)); });
+    bool succeeded =
+        timed(phase.name, [&] { return mlir::succeeded(passes.run(*module)); });
     if (!succeeded) {
       if (!text)
         return InputFault;

@@ -7,8 +7,8 @@
 #include "frontend/text/Check.h"
 #include "frontend/tools/gatefold/CommandLine.h"
 #include "frontend/tools/gatefold/Messages.h"
-#include "passes/emit/Emit.h"
 #include "mlir/IR/MLIRContext.h"
+#include "passes/emit/Emit.h"
 
 namespace gatefold::tool {
 

@@ -38,8 +38,8 @@ std::string allForms() {
   return names + ", llvm, asm, object or library";
 }
 
-/// Reads the weights to embed, which needs the description of the code that they are
-/// for: the object without them is loaded for it.
+/// Reads the weights to embed, which needs the description of the code that
+/// they are for: the object without them is loaded for it.
 ExitStatus embedWeights(const CommandLine &line, Compilation &compilation,
                         std::vector<Weight> &weights) {
   std::unique_ptr<MemoryBuffer> object;
@@ -56,9 +56,8 @@ ExitStatus embedWeights(const CommandLine &line, Compilation &compilation,
     return status;
   for (Weight &weight : weights)
     compilation.emitOptions().embeddedWeights.emplace_back(
-        weight.name,
-        ArrayRef(static_cast<const char *>(weight.tensor.data()),
-                 weight.tensor.byteSize()));
+        weight.name, ArrayRef(static_cast<const char *>(weight.tensor.data()),
+                              weight.tensor.byteSize()));
   return Done;
 }
 
@@ -69,14 +68,17 @@ ExitStatus writeLibrary(const CommandLine &line, Compilation &compilation,
     fail(toString(std::move(error)));
     return InputFault;
   }
+  auto loaded = loadObject(std::move(object), options);
+  if (!loaded) {
+    fail("the header cannot be written: " + toString(loaded.takeError()),
+         "a library for another kind of machine is not made yet; --emit object "
+         "is");
+    return InputFault;
+  }
   SmallString<128> header(sys::path::parent_path(line.output));
   sys::path::append(header, options.name + ".h");
-  Expected<std::string> text = emitHeader(*object, options);
-  if (!text) {
-    fail(toString(text.takeError()));
-    return OurFault;
-  }
-  if (Error error = writeText(header, *text)) {
+  if (Error error = writeText(
+          header, emitHeader((*loaded)->description(), options.name))) {
     fail(toString(std::move(error)));
     return InputFault;
   }
@@ -129,9 +131,9 @@ ExitStatus compile(const CommandLine &line, StringRef what,
 ExitStatus runCompile(const CommandLine &line) {
   std::string what = line.emit.empty() ? formOf(line.output) : line.emit;
   if (what.empty()) {
-    fail(line.output.empty() ? std::string("compile needs -o OUT or --emit WHAT")
-                             : "-o " + line.output +
-                                   ": the ending does not say what to make",
+    fail(line.output.empty()
+             ? std::string("compile needs -o OUT or --emit WHAT")
+             : "-o " + line.output + ": the ending does not say what to make",
          "-o libNAME.so, NAME.o, NAME.s, NAME.ll or NAME.mlir, or --emit WHAT");
     return CommandLineFault;
   }

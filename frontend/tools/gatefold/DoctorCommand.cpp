@@ -33,8 +33,8 @@ std::string program(StringRef name) {
 std::string features() {
   std::string text;
   StringMap<bool> all = sys::getHostCPUFeatures();
-  for (StringRef name : {"avx2", "fma", "avx512f", "avx512bf16", "amx-tile",
-                         "neon", "sve"})
+  for (StringRef name :
+       {"avx2", "fma", "avx512f", "avx512bf16", "amx-tile", "neon", "sve"})
     if (all.lookup(name))
       text += (text.empty() ? "" : " ") + name.str();
   return text.empty() ? "none of avx2, fma, avx512f, neon" : text;

@@ -14,8 +14,8 @@ namespace gatefold::tool {
 /// The contents of a regular file of at most Sources::maximumBytes.
 llvm::Expected<std::string> readText(llvm::StringRef path);
 
-/// Writes under a temporary name, then renames, so that no reader sees half of it; `-` is
-/// standard output.
+/// Writes under a temporary name, then renames, so that no reader sees half of
+/// it; `-` is standard output.
 llvm::Error writeText(llvm::StringRef path, llvm::StringRef contents);
 
 } // namespace gatefold::tool

@@ -51,8 +51,8 @@ ExitStatus runFormat(const CommandLine &line) {
     }
   }
   if (line.json)
-    printJson({{"files", std::move(files)},
-               {"diagnostics", std::move(diagnosticsJson())}});
+    printJson(json::Object{{"files", std::move(files)},
+                           {"diagnostics", std::move(diagnosticsJson())}});
   return status;
 }
 

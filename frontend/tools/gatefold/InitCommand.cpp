@@ -42,9 +42,9 @@ ExitStatus runInit(const CommandLine &line) {
     return InputFault;
   }
   if (line.json)
-    printJson({{"file", line.output},
-               {"parameters", int64_t(weights.size())},
-               {"values", values}});
+    printJson(json::Object{{"file", line.output},
+                           {"parameters", int64_t(weights.size())},
+                           {"values", values}});
   else
     outs() << line.output << ": " << weights.size() << " parameters, "
            << grouped(values) << " values\n";

@@ -9,14 +9,15 @@
 
 namespace gatefold::tool {
 
-/// The library that `path` is, or the only lib*.so of the folder that it is; with a
-/// slash, so that no search path is looked at.
+/// The library that `path` is, or the only lib*.so of the folder that it is;
+/// with a slash, so that no search path is looked at.
 llvm::Expected<std::string> findLibrary(llvm::StringRef path);
 
 /// NAME of the symbols NAME_describe, NAME_run, ... that a library exports.
 llvm::Expected<std::string> libraryPrefix(llvm::StringRef path);
 
-/// A C identifier of a file's or an entry's name: `libspeech.so` gives `speech`.
+/// A C identifier of a file's or an entry's name: `libspeech.so` gives
+/// `speech`.
 std::string symbolPrefix(llvm::StringRef name);
 
 } // namespace gatefold::tool

@@ -13,8 +13,9 @@
 using namespace gatefold::tool;
 
 int main(int argc, char **argv) {
-  llvm::setBugReportMsg("This is a fault of Gatefold. Please report it with the "
-                        "file and the command line below.\n");
+  llvm::setBugReportMsg(
+      "This is a fault of Gatefold. Please report it with the "
+      "file and the command line below.\n");
   llvm::InitLLVM initialise(argc, argv);
   int status = Done;
   std::optional<CommandLine> line = parseCommandLine(argc, argv, status);

@@ -30,12 +30,13 @@ template <int count>
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx512f"), gnu::optimize("O3,no-math-errno"), gnu::noinline]]
-float wide(int64_t rounds) {
+[[gnu::target("avx512f"), gnu::optimize("O3,no-math-errno"),
+  gnu::noinline]] float
+wide(int64_t rounds) {
   return multiplyAdd<lanes>(rounds);
 }
-[[gnu::target("avx2,fma"), gnu::optimize("O3"), gnu::noinline]]
-float medium(int64_t rounds) {
+[[gnu::target("avx2,fma"), gnu::optimize("O3"), gnu::noinline]] float
+medium(int64_t rounds) {
   return multiplyAdd<narrowLanes>(rounds);
 }
 #endif

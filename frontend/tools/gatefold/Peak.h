@@ -6,8 +6,9 @@
 
 namespace gatefold::tool {
 
-/// f32 operations a second of one core, by a loop of independent fused multiply-adds
-/// with the widest vectors that this processor has; measured for about 50 ms.
+/// f32 operations a second of one core, by a loop of independent fused
+/// multiply-adds with the widest vectors that this processor has; measured for
+/// about 50 ms.
 double measurePeakFlops();
 
 } // namespace gatefold::tool

@@ -74,8 +74,8 @@ ExitStatus runReport(const CommandLine &line) {
       document["result_bytes"] = sizeJson(cost->resultBytes);
       json::Array parts;
       for (const text::CostPart &part : cost->parts)
-        parts.push_back(json::Object{{"what", part.what},
-                                     {"operations", sizeJson(part.operations)}});
+        parts.push_back(json::Object{
+            {"what", part.what}, {"operations", sizeJson(part.operations)}});
       document["parts"] = std::move(parts);
     }
     if (line.timing && session.getCompilation())
@@ -102,9 +102,10 @@ ExitStatus runReport(const CommandLine &line) {
     row("operations", program ? "too many to count in 64 bits"
                               : "counted for .gf texts only");
   }
-  row("arena", grouped(arena) + " bytes" +
-                   (where.empty() ? "" : " at " + where +
-                                             "; give --dim for other sizes"));
+  row("arena",
+      grouped(arena) + " bytes" +
+          (where.empty() ? ""
+                         : " at " + where + "; give --dim for other sizes"));
   row("algorithm", "naive: recurrences step by step, attentions row by row");
   if (line.timing && session.getCompilation())
     session.getCompilation()->printTiming();

@@ -20,7 +20,8 @@ std::string openNames(const gatefold_description &description,
   std::string names;
   for (int i = 0; i < description.symbol_count; ++i)
     if (!known.count(description.symbols[i]))
-      names += (names.empty() ? "" : ", ") + std::string(description.symbols[i]);
+      names +=
+          (names.empty() ? "" : ", ") + std::string(description.symbols[i]);
   return names;
 }
 
@@ -56,7 +57,8 @@ ExitStatus Session::compile() {
     return status;
   auto result = loadObject(std::move(object), compilation->emitOptions());
   if (!result) {
-    fail("the compiled object cannot be loaded: " + toString(result.takeError()),
+    fail("the compiled object cannot be loaded: " +
+             toString(result.takeError()),
          line.target.empty() || line.target.front() == "native"
              ? ""
              : "this machine may not be of the kind that --target names");
@@ -281,8 +283,8 @@ ExitStatus Session::makeMissingInputs() {
     }
     inputs[i] = std::move(*made);
     if (input.role == GATEFOLD_STATE && input.has_initial) {
-      if (ExitStatus status = contextFault(
-              functions.initialState(context, i, inputs[i].dl())))
+      if (ExitStatus status =
+              contextFault(functions.initialState(context, i, inputs[i].dl())))
         return status;
       continue;
     }

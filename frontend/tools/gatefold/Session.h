@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Session.h - A model that can be run ----------------------*- C++ -*-===//
 //
-// The same interface over an object loaded by the JIT and a library that `compile`
-// left: both are called through the C ABI of runtime/Runtime.h.
+// The same interface over an object loaded by the JIT and a library that
+// `compile` left: both are called through the C ABI of runtime/Runtime.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,8 @@ public:
 
   /// Compiles a text or module, or loads a library or a folder that holds one.
   ExitStatus open();
-  /// Reads the weights of --weights (or makes those of --seed) and prepares them.
+  /// Reads the weights of --weights (or makes those of --seed) and prepares
+  /// them.
   ExitStatus prepare();
   /// Reads the inputs of --input, makes what --seed and states allow.
   ExitStatus readInputs();

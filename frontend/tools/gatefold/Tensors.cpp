@@ -145,8 +145,10 @@ Expected<HostTensor> HostTensor::create(gatefold_element element,
   if (!tensor.bytes)
     return error("no memory for a tensor " + shapeText(tensor.dimensions));
   std::memset(tensor.bytes, 0, rounded);
-  tensor.owner = std::shared_ptr<const void>(
-      tensor.bytes, [](const void *data) { std::free(const_cast<void *>(data)); });
+  tensor.owner =
+      std::shared_ptr<const void>(tensor.bytes, [](const void *data) {
+        std::free(const_cast<void *>(data));
+      });
   return tensor;
 }
 

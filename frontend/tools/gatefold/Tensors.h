@@ -70,7 +70,8 @@ public:
 private:
   uint64_t state;
 };
-/// A seed of its own for each name, so that one tensor more or less changes no other.
+/// A seed of its own for each name, so that one tensor more or less changes no
+/// other.
 uint64_t seedFor(uint64_t seed, llvm::StringRef name);
 
 } // namespace gatefold::tool

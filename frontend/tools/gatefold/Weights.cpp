@@ -7,6 +7,7 @@
 #include "runtime/files/TensorFile.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 #include <map>
 
@@ -58,7 +59,8 @@ ExitStatus openFiles(const CommandLine &line,
   return Done;
 }
 
-/// Names such as `rnn.weight_ih_l0` for `rnn.weight_ih`, a checkpoint with layers.
+/// Names such as `rnn.weight_ih_l0` for `rnn.weight_ih`, a checkpoint with
+/// layers.
 bool hasLayersOf(const Offers &offers, StringRef name) {
   return offers.count((name + "_l0").str());
 }
@@ -180,8 +182,8 @@ ExitStatus gatherWeights(const CommandLine &line,
         }
         weights.push_back(std::move(*made));
       } else if (weight.initial) {
-        note("parameter `" + weight.name +
-             "` is not in the weights: it is " + Twine(*weight.initial));
+        note("parameter `" + weight.name + "` is not in the weights: it is " +
+             formatv("{0}", *weight.initial).str());
       } else if (!weight.embedded) {
         missing.push_back(&weight);
       }
@@ -199,10 +201,9 @@ ExitStatus gatherWeights(const CommandLine &line,
       status = InputFault;
       continue;
     }
-    auto converted =
-        HostTensor::convert(*tensor, weight.element,
-                            offer->second.file->path() + ": parameter `" +
-                                weight.name + "`");
+    auto converted = HostTensor::convert(
+        *tensor, weight.element,
+        offer->second.file->path() + ": parameter `" + weight.name + "`");
     if (!converted) {
       fail(toString(converted.takeError()));
       status = InputFault;

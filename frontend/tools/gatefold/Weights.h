@@ -24,11 +24,13 @@ struct WantedWeight {
 };
 
 /// The parameters of a description, with their fixed shapes.
-std::vector<WantedWeight> wantedWeights(const gatefold_description &description);
+std::vector<WantedWeight>
+wantedWeights(const gatefold_description &description);
 
-/// Finds every parameter in the files of --weights, converts it to the element that
-/// is wanted; what is missing takes its initial value (a note) or, with --seed, random
-/// values. Reports missing, misspelled, misshaped and unclaimed tensors.
+/// Finds every parameter in the files of --weights, converts it to the element
+/// that is wanted; what is missing takes its initial value (a note) or, with
+/// --seed, random values. Reports missing, misspelled, misshaped and unclaimed
+/// tensors.
 ExitStatus gatherWeights(const CommandLine &line,
                          const std::vector<WantedWeight> &wanted,
                          std::vector<Weight> &weights);

@@ -4,6 +4,7 @@
 #include "frontend/tools/gatefold/Compilation.h"
 #include "dialect/GatefoldOps.h"
 #include "frontend/text/Import.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"

@@ -262,19 +262,15 @@ static LogicalResult verifyEqualMessages(Operation *op, Attribute attribute) {
   return success();
 }
 
-/// Names are there and differ, and so do shapes where the type has one.
+/// Names differ, of inputs and of parameters apart: a weight may have the name
+/// of an input.
 static LogicalResult verifyNames(ArrayRef<Place> places) {
-  llvm::StringSet<> seen;
+  llvm::StringSet<> inputs, parameters;
   for (const Place &place : places) {
     StringAttr name = place.getName();
-    if (!name)
-      return place.emitError() << "an entry needs '" << attribute_names::name
-                               << "' on each argument and result";
-    if (!seen.insert(name).second)
+    auto &seen = place.get(attribute_names::parameter) ? parameters : inputs;
+    if (name && !seen.insert(name).second)
       return place.emitError() << "the name " << name << " is taken";
-    if (isa<ShapedType>(place.getType()) && !place.get(attribute_names::shape))
-      return place.emitError() << "an entry needs '" << attribute_names::shape
-                               << "' on each argument and result";
   }
   return success();
 }

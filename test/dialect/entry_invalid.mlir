@@ -191,21 +191,6 @@ func.func private @parameter_on_result() -> (tensor<?x8xf32> {gf.parameter}) att
 
 // -----
 
-// expected-error @+1 {{argument #0: an entry needs 'gf.name' on each argument and result}}
-func.func private @entry_without_name(tensor<?x8xf32> {gf.shape = affine_map<()[s0] -> (s0, 8)>}) attributes {gf.entry, gf.dimensions = ["B"]}
-
-// -----
-
-// expected-error @+1 {{argument #0: an entry needs 'gf.shape' on each argument and result}}
-func.func private @entry_without_shape(tensor<?x8xf32> {gf.name = "x"}) attributes {gf.entry, gf.dimensions = ["B"]}
-
-// -----
-
-// expected-error @+1 {{result #0: an entry needs 'gf.name' on each argument and result}}
-func.func private @entry_result_without_name() -> (tensor<?x8xf32> {gf.shape = affine_map<()[s0] -> (s0, 8)>}) attributes {gf.entry, gf.dimensions = ["B"]}
-
-// -----
-
 // expected-error @+1 {{argument #1: the name "x" is taken}}
 func.func private @same_names(tensor<?x8xf32> {gf.shape = affine_map<()[s0] -> (s0, 8)>, gf.name = "x"}, tensor<?x8xf32> {gf.shape = affine_map<()[s0] -> (s0, 8)>, gf.name = "x"}) attributes {gf.entry, gf.dimensions = ["B"]}
 
@@ -228,6 +213,11 @@ func.func private @state_without_argument() -> (tensor<?x8xf32> {gf.shape = affi
 
 // expected-error @+1 {{argument #0: state "h" has type 'tensor<?x8xf32>', its partner 'tensor<4x8xf32>'}}
 func.func private @state_types(tensor<?x8xf32> {gf.shape = affine_map<()[s0] -> (s0, 8)>, gf.name = "h", gf.state}) -> (tensor<4x8xf32> {gf.shape = affine_map<()[s0] -> (s0, 8)>, gf.name = "h", gf.state}) attributes {gf.entry, gf.dimensions = ["B"]}
+
+// -----
+
+// expected-error @+1 {{argument #2: the name "w" is taken}}
+func.func private @same_parameters(tensor<?x8xf32> {gf.name = "w"}, tensor<?x8xf32> {gf.name = "w", gf.parameter}, tensor<?x8xf32> {gf.name = "w", gf.parameter}) attributes {gf.entry}
 
 // -----
 

@@ -31,6 +31,13 @@ func.func @fixed(%x: tensor<2xf32> {gf.name = "x", gf.shape = affine_map<() -> (
   return %x : tensor<2xf32>
 }
 
+// Names and shapes may be left out; a parameter may have the name of an input.
+// CHECK-LABEL: func @bare
+func.func @bare(%x: tensor<?xf32> {gf.name = "x"}, %w: tensor<?xf32> {gf.name = "x", gf.parameter}) -> tensor<?xf32>
+    attributes {gf.entry} {
+  return %x : tensor<?xf32>
+}
+
 // After bufferization results are arguments, and states have no partner.
 // CHECK-LABEL: func @bufferized
 func.func @bufferized(%h: memref<?x8xf32> {gf.name = "h", gf.shape = affine_map<()[s0] -> (s0, 8)>, gf.state})

@@ -8,9 +8,9 @@
 
 namespace gatefold::text {
 
-/// The text of a file in the standard layout, or nothing where it does not parse
-/// (reported to `diagnostics`). Reading the result back gives the same program,
-/// and formatting it again gives the same text.
+/// The text of a file in the standard layout, or nothing where it does not
+/// parse (reported to `diagnostics`). Reading the result back gives the same
+/// program, and formatting it again gives the same text.
 std::optional<std::string> format(uint32_t file, Diagnostics &diagnostics);
 
 } // namespace gatefold::text

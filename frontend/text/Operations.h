@@ -115,6 +115,8 @@ Item matrixMultiply(Checker &checker, const Item &left, const Item &right,
 Tensor reduce(Checker &checker, ReduceKind kind, const Tensor &tensor,
               unsigned ownAxis, Range place,
               std::optional<Tensor> lengths = std::nullopt);
+/// 0, 1, .. as i64[size].
+Tensor iota(Checker &checker, const Size &size, Range place);
 /// Contracts by labels of whole shapes (see ContractNode).
 Tensor contract(Checker &checker, const Tensor &left, const Tensor &right,
                 llvm::ArrayRef<int64_t> leftLabels,

@@ -245,6 +245,11 @@ Tensor Checker::permuteOwn(const Tensor &tensor, ArrayRef<int64_t> permutation,
   return {addResult(node, tensor.element(), shape), tensor.leadRank};
 }
 
+Tensor gatefold::text::iota(Checker &checker, const Size &size, Range place) {
+  auto &node = checker.make<IotaNode>(place);
+  return {addResult(node, Element::I64, size), 0};
+}
+
 Tensor gatefold::text::reduce(Checker &checker, ReduceKind kind,
                               const Tensor &tensor, unsigned ownAxis,
                               Range place, std::optional<Tensor> lengths) {

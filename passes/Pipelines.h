@@ -26,8 +26,8 @@ struct Phase {
   void (*build)(mlir::OpPassManager &manager, const PipelineOptions &options);
 };
 
-/// simplify, fuse, schedule, tile, split, bufferize, cpu: in order, from what the
-/// importer gives (`import`) to the llvm dialect.
+/// simplify, fuse, schedule, tile, split, bufferize, cpu: in order, from what
+/// the importer gives (`import`) to the llvm dialect.
 llvm::ArrayRef<Phase> getPhases();
 
 /// Registers every pass (`gf-NAME`) and every phase (`gf-PHASE`).

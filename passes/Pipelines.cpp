@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Pipelines.cpp - The phases of a compilation ------------------------===//
+//
+// Which passes make up each phase.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Pipelines.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+using namespace gatefold;
+
+static void clean(OpPassManager &manager) {
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+static void buildSimplify(OpPassManager &manager, const PipelineOptions &) {
+  manager.addPass(createInlinerPass());
+  manager.addPass(createSymbolDCEPass());
+  clean(manager);
+}
+
+static void buildFuse(OpPassManager &manager, const PipelineOptions &options) {
+  if (!options.naive)
+    clean(manager);
+}
+
+static void buildSchedule(OpPassManager &manager, const PipelineOptions &) {
+  manager.addNestedPass<func::FuncOp>(createChooseAlgorithms());
+}
+
+static void buildTile(OpPassManager &manager, const PipelineOptions &) {
+  // An attention may stand in the step of a recurrence, never the other way.
+  manager.addNestedPass<func::FuncOp>(createLowerAttention());
+  manager.addNestedPass<func::FuncOp>(createLowerRecurrence());
+  manager.addNestedPass<func::FuncOp>(createDecomposeTensors());
+  clean(manager);
+}
+
+static void buildSplit(OpPassManager &manager, const PipelineOptions &) {
+  manager.addPass(createCompleteInterface());
+  manager.addPass(createBindParameters());
+  manager.addPass(createSizeFunctions());
+  manager.addPass(createDestinationArguments());
+}
+
+static void buildBufferize(OpPassManager &manager, const PipelineOptions &) {
+  manager.addPass(bufferization::createEmptyTensorEliminationPass());
+  manager.addPass(createToBuffers());
+  clean(manager);
+  // Sizes as arithmetic, which the plan can repeat.
+  manager.addPass(createLowerAffinePass());
+  manager.addPass(createPlanMemory());
+  clean(manager);
+}
+
+static void buildCpu(OpPassManager &manager, const PipelineOptions &) {
+  manager.addNestedPass<func::FuncOp>(createLinalgToLoops());
+  manager.addPass(createLoopInvariantCodeMotionPass());
+  manager.addPass(memref::createExpandStridedMetadataPass());
+  manager.addPass(createLowerAffinePass());
+  clean(manager);
+  manager.addPass(createSCFToControlFlowPass());
+  manager.addPass(createLowerAssertions());
+  manager.addPass(createLowerMath());
+  manager.addPass(createConvertMathToLLVMPass());
+  manager.addPass(createArithToLLVMConversionPass());
+  manager.addPass(createConvertIndexToLLVMPass());
+  manager.addPass(createFinalizeMemRefToLLVMConversionPass());
+  manager.addPass(createUBToLLVMConversionPass());
+  manager.addPass(createConvertControlFlowToLLVMPass());
+  manager.addPass(createConvertFuncToLLVMPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+}
+
+ArrayRef<Phase> gatefold::getPhases() {
+  static constexpr Phase phases[] = {
+      {"simplify", "Calls inlined, constants folded", buildSimplify},
+      {"fuse", "Work shared between operations", buildFuse},
+      {"schedule", "An algorithm chosen for each operation", buildSchedule},
+      {"tile", "Recurrences and attentions as loops", buildTile},
+      {"split", "Parameters, inputs, results and sizes as an interface",
+       buildSplit},
+      {"bufferize", "Tensors as buffers in one arena", buildBufferize},
+      {"cpu", "Code for a CPU, in the llvm dialect", buildCpu},
+  };
+  return phases;
+}
+
+namespace {
+struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
+  Option<bool> naive{*this, "naive",
+                     llvm::cl::desc("No fusion, tiling or reduced work"),
+                     llvm::cl::init(false)};
+};
+} // namespace
+
+void gatefold::registerPassesAndPipelines() {
+  registerGatefoldPasses();
+  for (const Phase &phase : getPhases())
+    PassPipelineRegistration<PhaseOptions>(
+        ("gf-" + phase.name).str(), phase.summary,
+        [build = phase.build](OpPassManager &manager,
+                              const PhaseOptions &options) {
+          PipelineOptions chosen;
+          chosen.naive = options.naive;
+          build(manager, chosen);
+        });
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- PlanMemory.cpp - All buffers of a run in one arena -----------------===//
+//
+// Gives each buffer its place in one arena, and computes the arena's size.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "passes/Passes.h"
+#include "passes/support/CheckedSizes.h"
+#include "passes/support/Entry.h"
+#include "passes/support/SizeResolver.h"
+
+namespace gatefold {
+#define GEN_PASS_DEF_PLANMEMORY
+#include "passes/Passes.h.inc"
+} // namespace gatefold
+
+using namespace mlir;
+using namespace gatefold;
+
+namespace {
+/// A buffer, and the span of operations, in program order, over which it lives.
+struct PlannedBuffer {
+  memref::AllocOp alloc;
+  int64_t start, end;
+  unsigned slot = 0;
+};
+
+/// Where in program order an operation, with all that it holds, begins and
+/// ends.
+class ProgramOrder {
+public:
+  explicit ProgramOrder(Operation *root) { number(root); }
+  int64_t start(Operation *op) const { return spans.lookup(op).first; }
+  int64_t end(Operation *op) const { return spans.lookup(op).second; }
+
+private:
+  void number(Operation *op) {
+    int64_t first = next++;
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Operation &inner : block)
+          number(&inner);
+    spans[op] = {first, next - 1};
+  }
+
+  llvm::DenseMap<Operation *, std::pair<int64_t, int64_t>> spans;
+  int64_t next = 0;
+};
+
+/// Offsets of slots and their total, as i64.
+struct ArenaLayout {
+  SmallVector<Value> offsets;
+  Value total;
+};
+
+class MemoryPlan {
+public:
+  MemoryPlan(func::FuncOp entry, const Interface &interface)
+      : entry(entry), interface(interface) {}
+
+  LogicalResult collect();
+  void assignSlots();
+  LogicalResult rewrite();
+  LogicalResult makeArenaFunction(ModuleOp module);
+
+  unsigned getBufferCount() const { return buffers.size(); }
+  unsigned getSlotCount() const { return slotCount; }
+
+private:
+  LogicalResult measure(PlannedBuffer &buffer, const ProgramOrder &order,
+                        const BufferViewFlowAnalysis &aliases);
+  FailureOr<ArenaLayout> layOut(OpBuilder &builder, SizeResolver &resolver,
+                                CheckedSizes &sizes);
+
+  func::FuncOp entry;
+  const Interface &interface;
+  SmallVector<PlannedBuffer> buffers;
+  unsigned slotCount = 0;
+};
+} // namespace
+
+/// Bytes of one element in memory.
+static int64_t elementBytes(Type element) {
+  if (element.isIndex())
+    return 8;
+  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
+/// Finds the last use, of the buffer or of any view of it.
+LogicalResult MemoryPlan::measure(PlannedBuffer &buffer,
+                                  const ProgramOrder &order,
+                                  const BufferViewFlowAnalysis &aliases) {
+  memref::AllocOp alloc = buffer.alloc;
+  SmallVector<Operation *> users;
+  for (Value alias : aliases.resolve(alloc.getResult()))
+    llvm::append_range(users, alias.getUsers());
+  // The block that holds all uses is that of the buffer, unless it is the
+  // result of a branch.
+  Block *block = alloc->getBlock();
+  buffer.start = order.start(alloc);
+  buffer.end = buffer.start;
+  for (Operation *user : users) {
+    Operation *ancestor = block->findAncestorOpInBlock(*user);
+    while (!ancestor) {
+      Operation *parent = block->getParentOp();
+      if (isa<LoopLikeOpInterface>(parent) || parent == entry)
+        return alloc.emitError("not compiled yet: a buffer that outlives the "
+                               "iteration of the loop that makes it");
+      block = parent->getBlock();
+      ancestor = block->findAncestorOpInBlock(*user);
+    }
+    buffer.end = std::max(buffer.end, order.end(ancestor));
+  }
+  return success();
+}
+
+LogicalResult MemoryPlan::collect() {
+  ProgramOrder order(entry);
+  BufferViewFlowAnalysis aliases(entry);
+  WalkResult result = entry.walk([&](Operation *op) {
+    if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
+      if (!alloc.getType().getLayout().isIdentity() ||
+          !alloc.getSymbolOperands().empty()) {
+        alloc.emitError("not compiled yet: a buffer with a layout");
+        return WalkResult::interrupt();
+      }
+      PlannedBuffer buffer{alloc, 0, 0};
+      if (failed(measure(buffer, order, aliases)))
+        return WalkResult::interrupt();
+      buffers.push_back(buffer);
+    } else if (isa<memref::AllocaOp, memref::ReallocOp, memref::DeallocOp>(
+                   op)) {
+      op->emitError("not compiled yet: memory that is not planned");
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// First fit in program order: a buffer takes the slot of one that has died,
+/// preferably of its own type and sizes.
+void MemoryPlan::assignSlots() {
+  struct Slot {
+    int64_t lastUse;
+    memref::AllocOp sample;
+  };
+  SmallVector<Slot> slots;
+  auto isAlike = [](memref::AllocOp left, memref::AllocOp right) {
+    return left.getType() == right.getType() &&
+           left.getDynamicSizes() == right.getDynamicSizes();
+  };
+  for (PlannedBuffer &buffer : buffers) {
+    Slot *chosen = nullptr;
+    for (Slot &slot : slots) {
+      if (slot.lastUse >= buffer.start)
+        continue;
+      bool alike = isAlike(slot.sample, buffer.alloc);
+      if (!chosen || alike)
+        chosen = &slot;
+      if (alike)
+        break;
+    }
+    if (!chosen)
+      chosen = &slots.emplace_back(Slot{0, buffer.alloc});
+    chosen->lastUse = buffer.end;
+    buffer.slot = chosen - slots.begin();
+  }
+  slotCount = slots.size();
+}
+
+FailureOr<ArenaLayout> MemoryPlan::layOut(OpBuilder &builder,
+                                          SizeResolver &resolver,
+                                          CheckedSizes &sizes) {
+  SmallVector<Value> bytesOfSlot(slotCount);
+  for (const PlannedBuffer &buffer : buffers) {
+    memref::AllocOp alloc = buffer.alloc;
+    Location loc = alloc.getLoc();
+    MemRefType type = alloc.getType();
+    Value bytes = sizes.constant(elementBytes(type.getElementType()));
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      Value size = resolver.size(alloc, dim);
+      if (!size) {
+        InFlightDiagnostic error = alloc.emitError(
+            "not compiled yet: a buffer whose size depends on data");
+        if (Value culprit = resolver.getCulprit())
+          error.attachNote(culprit.getLoc())
+              << "this is not known before a run";
+        return error;
+      }
+      size =
+          arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size);
+      sizes.requireNonNegative(size);
+      bytes = sizes.multiply(bytes, size);
+    }
+    Value &slot = bytesOfSlot[buffer.slot];
+    slot = slot ? arith::MaxSIOp::create(builder, loc, slot, bytes).getResult()
+                : bytes;
+  }
+
+  ArenaLayout layout;
+  layout.total = sizes.constant(0);
+  Location loc = entry.getLoc();
+  for (Value bytes : bytesOfSlot) {
+    layout.offsets.push_back(layout.total);
+    Value padded = sizes.add(bytes, sizes.constant(arenaAlignment - 1));
+    padded = arith::AndIOp::create(builder, loc, padded,
+                                   sizes.constant(-arenaAlignment));
+    layout.total = sizes.add(layout.total, padded);
+  }
+  return layout;
+}
+
+/// Replaces each buffer by a view at the start of the entry.
+LogicalResult MemoryPlan::rewrite() {
+  Block &block = entry.getBody().front();
+  OpBuilder builder(entry.getContext());
+  Location loc = entry.getLoc();
+  // Made up here, so that the arena's views and their sizes stand before
+  // everything else.
+  Operation *first = &block.front();
+  builder.setInsertionPoint(first);
+  SizeResolver resolver(
+      builder,
+      [&](Value shaped, int64_t dim) -> Value {
+        auto argument = dyn_cast<BlockArgument>(shaped);
+        if (!argument || argument.getOwner() != &block)
+          return {};
+        return memref::DimOp::create(builder, loc, shaped, dim);
+      },
+      [](Value) { return Value(); });
+  CheckedSizes sizes(builder, loc);
+  FailureOr<ArenaLayout> layout = layOut(builder, resolver, sizes);
+  if (failed(layout))
+    return failure();
+
+  auto arenaType = MemRefType::get({ShapedType::kDynamic}, builder.getI8Type());
+  if (failed(entry.insertArgument(entry.getNumArguments(), arenaType, {}, loc)))
+    return failure();
+  Value arena = entry.getArguments().back();
+  SmallVector<Value> views;
+  for (const PlannedBuffer &buffer : buffers) {
+    memref::AllocOp alloc = buffer.alloc;
+    MemRefType type = alloc.getType();
+    SmallVector<Value> dynamicSizes;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (type.isDynamicDim(dim))
+        dynamicSizes.push_back(resolver.size(alloc, dim));
+    Value offset = arith::IndexCastOp::create(builder, alloc.getLoc(),
+                                              builder.getIndexType(),
+                                              layout->offsets[buffer.slot]);
+    views.push_back(memref::ViewOp::create(builder, alloc.getLoc(), type, arena,
+                                           offset, dynamicSizes));
+  }
+  for (auto [buffer, view] : llvm::zip(buffers, views)) {
+    buffer.alloc.replaceAllUsesWith(view);
+    buffer.alloc.erase();
+  }
+  return success();
+}
+
+/// gatefold_arena_bytes(symbols). Runs before `rewrite`.
+LogicalResult MemoryPlan::makeArenaFunction(ModuleOp module) {
+  MLIRContext *context = module.getContext();
+  Location loc = entry.getLoc();
+  OpBuilder builder(context);
+  builder.setInsertionPointToEnd(module.getBody());
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  Type i64 = builder.getI64Type();
+  auto function = func::FuncOp::create(
+      builder, loc, arenaFunction, builder.getFunctionType({pointer}, {i64}));
+  builder.setInsertionPointToStart(function.addEntryBlock());
+
+  CheckedSizes sizes(builder, loc);
+  SmallVector<Value> symbols;
+  for (int32_t i = 0, e = interface.dimensions.size(); i < e; ++i) {
+    Value place =
+        LLVM::GEPOp::create(builder, loc, pointer, i64, function.getArgument(0),
+                            ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(i)});
+    symbols.push_back(LLVM::LoadOp::create(builder, loc, i64, place));
+    sizes.requireNonNegative(symbols.back());
+  }
+  SizeResolver resolver(
+      builder,
+      [&](Value shaped, int64_t dim) -> Value {
+        auto argument = dyn_cast<BlockArgument>(shaped);
+        if (!argument || argument.getOwner() != &entry.getBody().front())
+          return {};
+        AffineMap shape = interface.tensors[argument.getArgNumber()].shape;
+        Value size = sizes.evaluate(shape.getResult(dim), symbols);
+        return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                          size);
+      },
+      [](Value) { return Value(); });
+  resolver.checkWith(&sizes);
+  FailureOr<ArenaLayout> layout = layOut(builder, resolver, sizes);
+  if (failed(layout))
+    return failure();
+  func::ReturnOp::create(builder, loc, sizes.orMinusOne(layout->total));
+  return success();
+}
+
+namespace {
+struct PlanMemory : gatefold::impl::PlanMemoryBase<PlanMemory> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FailureOr<Interface> interface = Interface::fromModule(module);
+    if (failed(interface))
+      return signalPassFailure();
+    auto entry = module.lookupSymbol<func::FuncOp>(interface->entry);
+    if (!entry || entry.getNumArguments() != interface->tensors.size()) {
+      module.emitError("has no entry that agrees with ") << descriptionName;
+      return signalPassFailure();
+    }
+    MemoryPlan plan(entry, *interface);
+    if (failed(plan.collect()))
+      return signalPassFailure();
+    plan.assignSlots();
+    if (failed(plan.makeArenaFunction(module)) || failed(plan.rewrite()))
+      return signalPassFailure();
+    buffersPlanned += plan.getBufferCount();
+    slotsUsed += plan.getSlotCount();
+  }
+};
+} // namespace

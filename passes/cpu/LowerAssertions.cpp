@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- LowerAssertions.cpp - The code of a run that fails -----------------===//
+//
+// The entry returns 0, or the code of the first assertion that fails.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "passes/Passes.h"
+#include "passes/support/Entry.h"
+#include "runtime/Description.h"
+
+namespace gatefold {
+#define GEN_PASS_DEF_LOWERASSERTIONS
+#include "passes/Passes.h.inc"
+} // namespace gatefold
+
+using namespace mlir;
+using namespace gatefold;
+
+namespace {
+struct LowerAssertions : gatefold::impl::LowerAssertionsBase<LowerAssertions> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FailureOr<Interface> interface = Interface::fromModule(module);
+    if (failed(interface))
+      return signalPassFailure();
+    auto entry = module.lookupSymbol<func::FuncOp>(interface->entry);
+    if (!entry || entry.getNumResults() != 0) {
+      module.emitError("has no entry that agrees with ") << descriptionName;
+      return signalPassFailure();
+    }
+    SmallVector<cf::AssertOp> assertions;
+    SmallVector<func::ReturnOp> returns;
+    entry.walk([&](cf::AssertOp op) { assertions.push_back(op); });
+    entry.walk([&](func::ReturnOp op) { returns.push_back(op); });
+    OpBuilder builder(&getContext());
+    Type i32 = builder.getI32Type();
+    auto makeReturn = [&](Location loc, int32_t code) {
+      Value value = arith::ConstantIntOp::create(builder, loc, i32, code);
+      func::ReturnOp::create(builder, loc, value);
+    };
+    for (func::ReturnOp op : returns) {
+      builder.setInsertionPoint(op);
+      makeReturn(op.getLoc(), GATEFOLD_RUN_OK);
+      op.erase();
+    }
+    entry.setFunctionType(
+        builder.getFunctionType(entry.getArgumentTypes(), i32));
+
+    Block *failed = nullptr;
+    for (cf::AssertOp op : assertions) {
+      if (!isa<func::FuncOp>(op->getParentOp())) {
+        op.emitError("stands in a region; run this after scf-to-cf");
+        return signalPassFailure();
+      }
+      if (!failed) {
+        failed = builder.createBlock(&entry.getBody(), entry.getBody().end());
+        makeReturn(op.getLoc(), GATEFOLD_RUN_EMPTY_REDUCTION);
+      }
+      Block *block = op->getBlock();
+      Block *rest = block->splitBlock(op->getNextNode());
+      builder.setInsertionPoint(op);
+      cf::CondBranchOp::create(builder, op.getLoc(), op.getArg(), rest, failed);
+      op.erase();
+    }
+  }
+};
+} // namespace

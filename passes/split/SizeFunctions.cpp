@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- SizeFunctions.cpp - The interface and its sizes --------------------===//
+//
+// Describes the entry's interface in one attribute, and computes its sizes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/support/CheckedSizes.h"
+#include "passes/support/Entry.h"
+
+namespace gatefold {
+#define GEN_PASS_DEF_SIZEFUNCTIONS
+#include "passes/Passes.h.inc"
+} // namespace gatefold
+
+using namespace mlir;
+using namespace gatefold;
+
+static std::optional<double> toNumber(Attribute attribute) {
+  if (auto number = dyn_cast_or_null<FloatAttr>(attribute))
+    return number.getValueAsDouble();
+  if (auto number = dyn_cast_or_null<IntegerAttr>(attribute))
+    return number.getType().isInteger(1)
+               ? static_cast<double>(number.getValue().getBoolValue())
+               : static_cast<double>(number.getInt());
+  return std::nullopt;
+}
+
+/// Takes the interface from the attributes of a complete entry.
+static FailureOr<Interface> readInterface(func::FuncOp entry) {
+  Interface result;
+  result.entry = entry.getName().str();
+  if (auto names = entry->getAttrOfType<ArrayAttr>(attribute_names::dimensions))
+    for (Attribute name : names)
+      result.dimensions.push_back(cast<StringAttr>(name).str());
+  auto add = [&](bool isResult, DictionaryAttr attributes, Type type) {
+    auto tensorType = dyn_cast<RankedTensorType>(type);
+    auto name = attributes ? attributes.getAs<StringAttr>(attribute_names::name)
+                           : nullptr;
+    auto shape = attributes
+                     ? attributes.getAs<AffineMapAttr>(attribute_names::shape)
+                     : nullptr;
+    if (!tensorType || !name || !shape) {
+      entry.emitError("needs a complete interface, as gf-complete-interface "
+                      "leaves it");
+      return failure();
+    }
+    using Role = InterfaceTensor::Role;
+    InterfaceTensor &tensor = result.tensors.emplace_back();
+    tensor.isResult = isResult;
+    tensor.role = attributes.contains(attribute_names::parameter)
+                      ? Role::Parameter
+                  : attributes.contains(attribute_names::state) ? Role::State
+                  : isResult                                    ? Role::Result
+                                                                : Role::Input;
+    tensor.name = name.str();
+    tensor.type = tensorType;
+    tensor.shape = shape.getValue();
+    tensor.initial = toNumber(attributes.get(attribute_names::initial));
+    // A state without a number starts at 0.
+    if (!tensor.initial && !isResult && tensor.role == Role::State)
+      tensor.initial = 0.0;
+    if (auto map = attributes.getAs<AffineMapAttr>(attribute_names::below))
+      tensor.below = map.getValue();
+    if (auto map = attributes.getAs<AffineMapAttr>(attribute_names::atMost))
+      tensor.atMost = map.getValue();
+    return success();
+  };
+  for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i)
+    if (failed(add(/*isResult=*/false, entry.getArgAttrDict(i),
+                   entry.getArgumentTypes()[i])))
+      return failure();
+  for (unsigned i = 0, e = entry.getNumResults(); i < e; ++i)
+    if (failed(add(/*isResult=*/true, entry.getResultAttrDict(i),
+                   entry.getResultTypes()[i])))
+      return failure();
+  if (auto maps = entry->getAttrOfType<ArrayAttr>(attribute_names::equal))
+    for (Attribute map : maps)
+      result.equal.push_back(cast<AffineMapAttr>(map).getValue());
+  if (auto messages =
+          entry->getAttrOfType<ArrayAttr>(attribute_names::equalMessages))
+    for (Attribute message : messages)
+      result.equalMessages.push_back(cast<StringAttr>(message).str());
+  return result;
+}
+
+/// gatefold_sizes(symbols, sizes).
+static void makeSizes(ModuleOp module, const Interface &interface) {
+  MLIRContext *context = module.getContext();
+  Location loc = module.getLoc();
+  OpBuilder builder(context);
+  builder.setInsertionPointToEnd(module.getBody());
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  auto function =
+      func::FuncOp::create(builder, loc, sizesFunction,
+                           builder.getFunctionType({pointer, pointer}, {}));
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  Type i64 = builder.getI64Type();
+  auto place = [&](Value base, int64_t index) -> Value {
+    return LLVM::GEPOp::create(builder, loc, pointer, i64, base,
+                               ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(index)});
+  };
+  SmallVector<Value> symbols;
+  for (unsigned i = 0, e = interface.dimensions.size(); i < e; ++i)
+    symbols.push_back(LLVM::LoadOp::create(builder, loc, i64,
+                                           place(function.getArgument(0), i)));
+  CheckedSizes sizes(builder, loc);
+  for (auto [index, expression] : llvm::enumerate(interface.getSizes())) {
+    sizes.reset();
+    Value size = sizes.evaluate(expression, symbols);
+    LLVM::StoreOp::create(builder, loc, sizes.orMinusOne(size),
+                          place(function.getArgument(1), index));
+  }
+  func::ReturnOp::create(builder, loc);
+}
+
+namespace {
+struct SizeFunctions : gatefold::impl::SizeFunctionsBase<SizeFunctions> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FailureOr<func::FuncOp> entry = findEntry(module);
+    if (failed(entry))
+      return signalPassFailure();
+    FailureOr<Interface> interface = readInterface(*entry);
+    if (failed(interface))
+      return signalPassFailure();
+    if (module.lookupSymbol(sizesFunction)) {
+      (*entry).emitError() << "the module has a '" << sizesFunction
+                           << "' already";
+      return signalPassFailure();
+    }
+    module->setAttr(descriptionName, interface->toAttribute(&getContext()));
+    (*entry).removeArgAttrsAttr();
+    (*entry).removeResAttrsAttr();
+    for (StringRef name :
+         {attribute_names::equal, attribute_names::equalMessages,
+          attribute_names::dimensions, attribute_names::entry})
+      (*entry)->removeAttr(name);
+    makeSizes(module, *interface);
+  }
+};
+} // namespace

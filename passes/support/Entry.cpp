@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Entry.cpp - The entry of a program and its interface ---------------===//
+//
+// Finds the entry; keeps its interface in an attribute.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/support/Entry.h"
+#include "mlir/Analysis/FlatLinearValueConstraints.h"
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace mlir;
+using namespace gatefold;
+
+FailureOr<func::FuncOp> gatefold::findEntry(ModuleOp module) {
+  func::FuncOp entry, other;
+  unsigned publicFunctions = 0;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isDeclaration())
+      continue;
+    if (function->hasAttr(attribute_names::entry)) {
+      if (entry) {
+        InFlightDiagnostic diagnostic =
+            function.emitError("a second entry; one is compiled at a time");
+        diagnostic.attachNote(entry.getLoc()) << "the first one";
+        return diagnostic;
+      }
+      entry = function;
+    } else if (function.isPublic()) {
+      other = function;
+      ++publicFunctions;
+    }
+  }
+  if (entry)
+    return entry;
+  if (publicFunctions == 1)
+    return other;
+  return module.emitError("no entry: needs a function with ")
+         << attribute_names::entry << ", or a single public function; found "
+         << publicFunctions;
+}
+
+std::optional<SizeBinding> gatefold::getSizeBinding(AffineExpr size,
+                                                    unsigned symbolCount) {
+  SmallVector<int64_t> coefficients;
+  // Divisions make flattening add local variables, which are then no symbols.
+  if (!size.isPureAffine() ||
+      failed(getFlattenedAffineExpr(size, /*numDims=*/0, symbolCount,
+                                    &coefficients)) ||
+      coefficients.size() != symbolCount + 1)
+    return std::nullopt;
+  std::optional<SizeBinding> binding;
+  for (unsigned symbol = 0; symbol < symbolCount; ++symbol) {
+    if (coefficients[symbol] == 0)
+      continue;
+    if (binding || coefficients[symbol] < 0)
+      return std::nullopt;
+    binding = SizeBinding{symbol, coefficients[symbol], coefficients.back()};
+  }
+  return binding;
+}
+
+SmallVector<const InterfaceTensor *> Interface::getInputs() const {
+  SmallVector<const InterfaceTensor *> selected;
+  for (const InterfaceTensor &tensor : tensors)
+    if (!tensor.isResult && tensor.role != InterfaceTensor::Role::Parameter)
+      selected.push_back(&tensor);
+  return selected;
+}
+
+SmallVector<const InterfaceTensor *> Interface::getResults() const {
+  SmallVector<const InterfaceTensor *> selected;
+  for (const InterfaceTensor &tensor : tensors)
+    if (tensor.isResult)
+      selected.push_back(&tensor);
+  return selected;
+}
+
+SmallVector<const InterfaceTensor *> Interface::getParameters() const {
+  SmallVector<const InterfaceTensor *> selected;
+  for (const InterfaceTensor &tensor : tensors)
+    if (tensor.role == InterfaceTensor::Role::Parameter)
+      selected.push_back(&tensor);
+  return selected;
+}
+
+SmallVector<AffineExpr> Interface::getSizes() const {
+  SmallVector<AffineExpr> sizes;
+  auto append = [&](AffineMap map) {
+    if (map)
+      llvm::append_range(sizes, map.getResults());
+  };
+  for (const InterfaceTensor *tensor : getInputs())
+    append(tensor->shape);
+  for (const InterfaceTensor *tensor : getResults())
+    append(tensor->shape);
+  for (const InterfaceTensor *tensor : getParameters())
+    append(tensor->shape);
+  for (const InterfaceTensor *tensor : getInputs()) {
+    append(tensor->below);
+    append(tensor->atMost);
+  }
+  for (AffineMap map : equal)
+    append(map);
+  return sizes;
+}
+
+DictionaryAttr Interface::toAttribute(MLIRContext *context) const {
+  Builder builder(context);
+  SmallVector<Attribute> tensorAttributes;
+  for (const InterfaceTensor &tensor : tensors) {
+    NamedAttrList entries;
+    entries.set("role",
+                builder.getI64IntegerAttr(static_cast<int64_t>(tensor.role)));
+    if (tensor.isResult)
+      entries.set("result", builder.getUnitAttr());
+    entries.set("name", builder.getStringAttr(tensor.name));
+    entries.set("type", TypeAttr::get(tensor.type));
+    entries.set("shape", AffineMapAttr::get(tensor.shape));
+    if (tensor.initial)
+      entries.set("initial", builder.getF64FloatAttr(*tensor.initial));
+    if (tensor.below)
+      entries.set("below", AffineMapAttr::get(tensor.below));
+    if (tensor.atMost)
+      entries.set("at_most", AffineMapAttr::get(tensor.atMost));
+    tensorAttributes.push_back(entries.getDictionary(context));
+  }
+  auto strings = [&](ArrayRef<std::string> values) {
+    return builder.getStrArrayAttr(llvm::to_vector(llvm::map_range(
+        values, [](const std::string &value) { return StringRef(value); })));
+  };
+  NamedAttrList entries;
+  entries.set("entry", builder.getStringAttr(entry));
+  entries.set("dimensions", strings(dimensions));
+  entries.set("tensors", builder.getArrayAttr(tensorAttributes));
+  entries.set("equal", builder.getAffineMapArrayAttr(equal));
+  entries.set("messages", strings(equalMessages));
+  return entries.getDictionary(context);
+}
+
+FailureOr<Interface> Interface::fromModule(ModuleOp module) {
+  auto attribute = module->getAttrOfType<DictionaryAttr>(descriptionName);
+  auto fail = [&]() {
+    return module.emitError("needs a well-formed ")
+           << descriptionName << ", as gf-size-functions leaves it";
+  };
+  if (!attribute)
+    return fail();
+  auto entry = attribute.getAs<StringAttr>("entry");
+  auto dimensions = attribute.getAs<ArrayAttr>("dimensions");
+  auto tensors = attribute.getAs<ArrayAttr>("tensors");
+  auto equal = attribute.getAs<ArrayAttr>("equal");
+  auto messages = attribute.getAs<ArrayAttr>("messages");
+  if (!entry || !dimensions || !tensors || !equal || !messages ||
+      equal.size() != messages.size())
+    return fail();
+
+  Interface result;
+  result.entry = entry.str();
+  auto readStrings = [](ArrayAttr from, SmallVectorImpl<std::string> &to) {
+    for (Attribute value : from) {
+      auto string = dyn_cast<StringAttr>(value);
+      if (!string)
+        return failure();
+      to.push_back(string.str());
+    }
+    return success();
+  };
+  if (failed(readStrings(dimensions, result.dimensions)) ||
+      failed(readStrings(messages, result.equalMessages)))
+    return fail();
+  // Every map is over the open dimensions.
+  auto isOverSymbols = [&](AffineMap map) {
+    return map.getNumDims() == 0 &&
+           map.getNumSymbols() == result.dimensions.size();
+  };
+  for (Attribute value : equal) {
+    auto map = dyn_cast<AffineMapAttr>(value);
+    if (!map || !isOverSymbols(map.getValue()) ||
+        map.getValue().getNumResults() != 2)
+      return fail();
+    result.equal.push_back(map.getValue());
+  }
+  for (Attribute value : tensors) {
+    auto dictionary = dyn_cast<DictionaryAttr>(value);
+    if (!dictionary)
+      return fail();
+    auto role = dictionary.getAs<IntegerAttr>("role");
+    auto name = dictionary.getAs<StringAttr>("name");
+    auto type = dictionary.getAs<TypeAttr>("type");
+    auto shape = dictionary.getAs<AffineMapAttr>("shape");
+    auto tensorType =
+        type ? dyn_cast<RankedTensorType>(type.getValue()) : nullptr;
+    if (!role || role.getInt() < 0 || role.getInt() > 3 || !name ||
+        !tensorType || !shape || !isOverSymbols(shape.getValue()) ||
+        shape.getValue().getNumResults() != tensorType.getRank())
+      return fail();
+    InterfaceTensor tensor;
+    tensor.role = static_cast<InterfaceTensor::Role>(role.getInt());
+    tensor.isResult = dictionary.contains("result");
+    tensor.name = name.str();
+    tensor.type = tensorType;
+    tensor.shape = shape.getValue();
+    if (auto initial = dictionary.getAs<FloatAttr>("initial"))
+      tensor.initial = initial.getValueAsDouble();
+    if (auto below = dictionary.getAs<AffineMapAttr>("below"))
+      tensor.below = below.getValue();
+    if (auto atMost = dictionary.getAs<AffineMapAttr>("at_most"))
+      tensor.atMost = atMost.getValue();
+    for (AffineMap bound : {tensor.below, tensor.atMost})
+      if (bound && (!isOverSymbols(bound) || bound.getNumResults() != 1))
+        return fail();
+    result.tensors.push_back(std::move(tensor));
+  }
+  return result;
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Entry.h - The entry of a program and its interface -------*- C++ -*-===//
+//
+// Names of what the passes leave for each other: the algorithm of an
+// operation, and the description of the entry's interface.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PASSES_SUPPORT_ENTRY_H
+#define PASSES_SUPPORT_ENTRY_H
+
+#include "dialect/GatefoldDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <optional>
+#include <string>
+
+namespace gatefold {
+
+/// Attribute of a gf.recurrence or gf.attention: how it is to be computed.
+inline constexpr llvm::StringLiteral algorithmName = "gf.algorithm";
+inline constexpr llvm::StringLiteral naiveAlgorithm = "naive";
+
+/// Attribute of the module: the interface of the entry.
+inline constexpr llvm::StringLiteral descriptionName = "gf.description";
+
+/// Functions beside the entry, as runtime/Description.h has them.
+inline constexpr llvm::StringLiteral sizesFunction = "gatefold_sizes";
+inline constexpr llvm::StringLiteral arenaFunction = "gatefold_arena_bytes";
+
+/// Alignment of the arena and of what lies in it, in bytes.
+inline constexpr int64_t arenaAlignment = 64;
+
+/// The function with gf.entry, or the only public function with a body; else a
+/// diagnostic.
+llvm::FailureOr<mlir::func::FuncOp> findEntry(mlir::ModuleOp module);
+
+/// size = scale * symbol + offset, scale > 0.
+struct SizeBinding {
+  unsigned symbol;
+  int64_t scale, offset;
+};
+
+/// The open dimension that a size of an input gives, if it depends on one
+/// alone, and linearly.
+std::optional<SizeBinding> getSizeBinding(mlir::AffineExpr size,
+                                          unsigned symbolCount);
+
+/// One tensor at the interface of an entry.
+struct InterfaceTensor {
+  enum class Role { Input, State, Result, Parameter };
+  Role role = Role::Input;
+  /// It is a result, or the state that follows.
+  bool isResult = false;
+  std::string name;
+  mlir::RankedTensorType type;
+  /// () [open dimensions] -> (sizes)
+  mlir::AffineMap shape;
+  /// The first value of a state, the default of a parameter.
+  std::optional<double> initial;
+  /// Bounds of the values of an integer tensor, or null.
+  mlir::AffineMap below, atMost;
+};
+
+/// The interface of an entry: in the order of the arguments of a run.
+struct Interface {
+  std::string entry;
+  llvm::SmallVector<std::string> dimensions;
+  /// Parameters, inputs, states; results, states that follow.
+  llvm::SmallVector<InterfaceTensor> tensors;
+  /// Pairs of sizes that must be equal, with what to say where they are not.
+  llvm::SmallVector<mlir::AffineMap> equal;
+  llvm::SmallVector<std::string> equalMessages;
+
+  /// Every size, in the order of runtime/Description.h: of inputs, results,
+  /// parameters; then bounds; then both sides of each check.
+  llvm::SmallVector<mlir::AffineExpr> getSizes() const;
+  /// The tensors of one kind, in order.
+  llvm::SmallVector<const InterfaceTensor *> getInputs() const;
+  llvm::SmallVector<const InterfaceTensor *> getResults() const;
+  llvm::SmallVector<const InterfaceTensor *> getParameters() const;
+
+  /// The attribute that holds all of this, and back.
+  mlir::DictionaryAttr toAttribute(mlir::MLIRContext *context) const;
+  static llvm::FailureOr<Interface> fromModule(mlir::ModuleOp module);
+};
+
+} // namespace gatefold
+
+#endif // PASSES_SUPPORT_ENTRY_H

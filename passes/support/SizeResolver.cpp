@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- SizeResolver.cpp - A size in terms of other values -----------------===//
+//
+// Follows sizes to their origin and clones their computation.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/support/SizeResolver.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "passes/support/CheckedSizes.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace gatefold;
+
+void SizeResolver::check(Operation *copy) {
+  if (!checked || !isa<arith::MulIOp, arith::AddIOp>(copy) ||
+      !copy->getResult(0).getType().isIndex())
+    return;
+  auto operand = [&](unsigned i) -> Value {
+    return arith::IndexCastOp::create(
+        builder, copy->getLoc(), builder.getI64Type(), copy->getOperand(i));
+  };
+  if (isa<arith::MulIOp>(copy))
+    checked->multiply(operand(0), operand(1));
+  else
+    checked->add(operand(0), operand(1));
+}
+
+Value SizeResolver::mixed(OpFoldResult size, Location loc) {
+  if (auto attribute = dyn_cast<Attribute>(size))
+    return arith::ConstantIndexOp::create(
+        builder, loc, cast<IntegerAttr>(attribute).getInt());
+  return index(cast<Value>(size));
+}
+
+Value SizeResolver::size(Value shaped, int64_t dim) {
+  auto type = dyn_cast<ShapedType>(shaped.getType());
+  if (type && type.hasRank() && !type.isDynamicDim(dim))
+    return arith::ConstantIndexOp::create(builder, shaped.getLoc(),
+                                          type.getDimSize(dim));
+  auto key = std::make_pair(shaped, dim);
+  if (Value known = sizes.lookup(key))
+    return known;
+  Value result = resolveSize(shaped, dim);
+  if (result)
+    sizes[key] = result;
+  else if (!culprit)
+    culprit = shaped;
+  return result;
+}
+
+Value SizeResolver::index(Value value) {
+  if (Value known = indices.lookup(value))
+    return known;
+  Value result = resolveIndex(value);
+  if (result)
+    indices[value] = result;
+  else if (!culprit)
+    culprit = value;
+  return result;
+}
+
+/// Number of the dynamic dimension `dim` among the dynamic ones.
+static unsigned dynamicIndex(Value shaped, int64_t dim) {
+  return cast<ShapedType>(shaped.getType()).getDynamicDimIndex(dim);
+}
+
+/// The size of dimension `dim` of a slice, counted without dropped dimensions.
+template <typename SliceOp>
+static OpFoldResult sliceSize(SliceOp op, int64_t dim) {
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  SmallVector<OpFoldResult> sizes = op.getMixedSizes();
+  for (auto [position, size] : llvm::enumerate(sizes)) {
+    if (dropped.test(position))
+      continue;
+    if (dim-- == 0)
+      return size;
+  }
+  llvm_unreachable("a slice has as many sizes as its type, dropped ones aside");
+}
+
+Value SizeResolver::resolveSize(Value shaped, int64_t dim) {
+  if (Value leaf = sizeLeaf(shaped, dim))
+    return leaf;
+  Location loc = shaped.getLoc();
+  if (auto argument = dyn_cast<BlockArgument>(shaped)) {
+    if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()))
+      if (OpOperand *init = loop.getTiedLoopInit(argument))
+        return size(init->get(), dim);
+    return {};
+  }
+  auto result = cast<OpResult>(shaped);
+  Operation *op = result.getOwner();
+  unsigned number = result.getResultNumber();
+
+  // A collapsed dimension is the product of those that it comes from.
+  auto product = [&](Value source, const ReassociationIndices &group) -> Value {
+    Value total;
+    for (int64_t sourceDim : group) {
+      Value factor = size(source, sourceDim);
+      if (!factor)
+        return {};
+      if (total) {
+        auto multiply = arith::MulIOp::create(builder, loc, total, factor);
+        check(multiply);
+        total = multiply;
+      } else {
+        total = factor;
+      }
+    }
+    return total;
+  };
+
+  return TypeSwitch<Operation *, Value>(op)
+      .Case<scf::ForOp>(
+          [&](auto loop) { return size(loop.getInitArgs()[number], dim); })
+      .Case<tensor::EmptyOp, memref::AllocOp>([&](auto source) {
+        return index(source->getOperand(dynamicIndex(shaped, dim)));
+      })
+      .Case<tensor::GenerateOp>([&](auto source) {
+        return index(source.getDynamicExtents()[dynamicIndex(shaped, dim)]);
+      })
+      .Case<bufferization::AllocTensorOp>([&](auto source) {
+        return source.getCopy()
+                   ? size(source.getCopy(), dim)
+                   : index(source.getDynamicSizes()[dynamicIndex(shaped, dim)]);
+      })
+      .Case<tensor::ExtractSliceOp, memref::SubViewOp>(
+          [&](auto slice) { return mixed(sliceSize(slice, dim), loc); })
+      .Case<tensor::ExpandShapeOp, memref::ExpandShapeOp>([&](auto view) {
+        return mixed(view.getMixedOutputShape()[dim], loc);
+      })
+      .Case<tensor::CollapseShapeOp, memref::CollapseShapeOp>([&](auto view) {
+        return product(view.getSrc(), view.getReassociationIndices()[dim]);
+      })
+      .Case<memref::ReinterpretCastOp>(
+          [&](auto view) { return mixed(view.getMixedSizes()[dim], loc); })
+      .Case<memref::ViewOp>([&](auto view) {
+        return index(view.getSizes()[dynamicIndex(shaped, dim)]);
+      })
+      .Case<tensor::CastOp, memref::CastOp, bufferization::ToTensorOp,
+            bufferization::ToBufferOp>(
+          [&](auto cast) { return size(cast->getOperand(0), dim); })
+      .Case<memref::TransposeOp>([&](auto view) {
+        return size(view.getIn(), view.getPermutation().getDimPosition(dim));
+      })
+      .Case<bufferization::MaterializeInDestinationOp>(
+          [&](auto copy) { return size(copy.getSource(), dim); })
+      .Case<DestinationStyleOpInterface>([&](auto destination) {
+        return size(destination.getTiedOpOperand(result)->get(), dim);
+      })
+      .Default([&](Operation *) -> Value {
+        // Elementwise on tensors (arith.select may have a scalar first).
+        if (OpTrait::hasElementwiseMappableTraits(op)) {
+          for (Value operand : op->getOperands())
+            if (operand.getType() == shaped.getType() ||
+                isa<RankedTensorType>(operand.getType()))
+              return size(operand, dim);
+          return {};
+        }
+        if (!isa<ReifyRankedShapedTypeOpInterface>(op))
+          return {};
+        // Reified where the operation stands; the copy is made from that and
+        // what stands there is dead afterwards.
+        OpBuilder local(op);
+        ReifiedRankedShapedTypeDims shapes;
+        if (failed(reifyResultShapes(local, op, shapes)))
+          return {};
+        return mixed(shapes[number][dim], loc);
+      });
+}
+
+Value SizeResolver::resolveIndex(Value value) {
+  if (Value leaf = indexLeaf(value))
+    return leaf;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return {};
+  if (isa<tensor::DimOp, memref::DimOp>(op)) {
+    llvm::APInt dim;
+    if (!matchPattern(op->getOperand(1), m_ConstantInt(&dim)))
+      return {};
+    return size(op->getOperand(0), dim.getSExtValue());
+  }
+  // A copy is made only of what computes with numbers and nothing else.
+  if (op->getNumRegions() || !isPure(op) || op->getNumResults() != 1)
+    return {};
+  if (llvm::any_of(op->getOperandTypes(),
+                   [](Type type) { return !type.isIntOrIndexOrFloat(); }))
+    return {};
+  IRMapping mapping;
+  for (Value operand : op->getOperands()) {
+    Value copy = index(operand);
+    if (!copy)
+      return {};
+    mapping.map(operand, copy);
+  }
+  Operation *copy = builder.clone(*op, mapping);
+  check(copy);
+  return copy->getResult(0);
+}

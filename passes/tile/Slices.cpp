@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Slices.cpp - One index of some dimensions of a tensor --------------===//
+//
+// Small builders that the lowerings of phase `tile` share.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/tile/Slices.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/support/Entry.h"
+
+using namespace mlir;
+using namespace gatefold;
+
+bool gatefold::hasAlgorithm(Operation *op, StringRef algorithm) {
+  auto chosen = op->getAttrOfType<StringAttr>(algorithmName);
+  return chosen && chosen.getValue() == algorithm;
+}
+
+Value gatefold::getSize(OpBuilder &builder, Location loc, Value tensor,
+                        int64_t dim) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (!type.isDynamicDim(dim))
+    return arith::ConstantIndexOp::create(builder, loc, type.getDimSize(dim));
+  return tensor::DimOp::create(builder, loc, tensor, dim);
+}
+
+Value gatefold::castTo(OpBuilder &builder, Location loc, Value tensor,
+                       Type type) {
+  if (tensor.getType() == type)
+    return tensor;
+  return tensor::CastOp::create(builder, loc, type, tensor);
+}
+
+namespace {
+/// Offsets, sizes and strides of a slice, and its type without fixed
+/// dimensions.
+struct Slice {
+  Slice(OpBuilder &builder, Location loc, Value tensor,
+        ArrayRef<FixedIndex> fixed) {
+    auto whole = cast<RankedTensorType>(tensor.getType());
+    offsets.assign(whole.getRank(), builder.getIndexAttr(0));
+    strides.assign(whole.getRank(), builder.getIndexAttr(1));
+    sizes = tensor::getMixedSizes(builder, loc, tensor);
+    SmallVector<bool> isFixed(whole.getRank());
+    for (auto [dim, index] : fixed) {
+      offsets[dim] = index;
+      sizes[dim] = builder.getIndexAttr(1);
+      isFixed[dim] = true;
+    }
+    SmallVector<int64_t> shape;
+    for (int64_t dim = 0; dim < whole.getRank(); ++dim)
+      if (!isFixed[dim])
+        shape.push_back(whole.getDimSize(dim));
+    type = RankedTensorType::get(shape, whole.getElementType());
+  }
+
+  SmallVector<OpFoldResult> offsets, sizes, strides;
+  RankedTensorType type;
+};
+} // namespace
+
+Value gatefold::takeSlice(OpBuilder &builder, Location loc, Value tensor,
+                          ArrayRef<FixedIndex> fixed) {
+  Slice slice(builder, loc, tensor, fixed);
+  return tensor::ExtractSliceOp::create(builder, loc, slice.type, tensor,
+                                        slice.offsets, slice.sizes,
+                                        slice.strides);
+}
+
+Value gatefold::putSlice(OpBuilder &builder, Location loc, Value value,
+                         Value tensor, ArrayRef<FixedIndex> fixed) {
+  Slice slice(builder, loc, tensor, fixed);
+  return tensor::InsertSliceOp::create(
+      builder, loc, castTo(builder, loc, value, slice.type), tensor,
+      slice.offsets, slice.sizes, slice.strides);
+}

@@ -91,10 +91,8 @@ LogicalResult Importer::visit(const PadNode &node) {
       b, arith::MulIOp::create(b, last, indexNumber(2)), one);
   mlir::Value isThere =
       arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, size, zero);
+  Values indices;
   auto read = [&]() -> mlir::Value {
-    Values indices;
-    for (unsigned i = 0; i < typeOf(type).getRank(); ++i)
-      indices.push_back(linalg::IndexOp::create(b, i));
     mlir::Value place = arith::SubIOp::create(b, indices[*axis], left);
     if (node.mode == PadMode::Edge) {
       place = arith::MaxSIOp::create(b, place, zero);
@@ -108,6 +106,8 @@ LogicalResult Importer::visit(const PadNode &node) {
     return tensor::ExtractOp::create(b, source, indices);
   };
   define(node, generic(type, {}, {}, [&](mlir::ValueRange) -> mlir::Value {
+           for (unsigned i = 0; i < typeOf(type).getRank(); ++i)
+             indices.push_back(linalg::IndexOp::create(b, i));
            if (isAtLeast(length, 1))
              return read();
            // There is nothing to repeat in an empty dimension.

@@ -121,28 +121,58 @@ int64_t floorRemainder(int64_t a, int64_t b) {
   return remainder < 0 ? remainder + b : remainder;
 }
 
-/// Whether terms are >= 0 in every run, as open dimensions are; false where
-/// that does not show.
-bool isNonNegative(llvm::ArrayRef<Size::Term> terms) {
-  return llvm::all_of(terms, [](const Size::Term &term) {
-    return term.coefficient >= 0 &&
-           llvm::all_of(term.factors, [](const Size::AtomRef &atom) {
-             auto left = [&] { return isNonNegative(atom->left.terms()); };
-             auto right = [&] { return isNonNegative(atom->right.terms()); };
-             switch (atom->kind) {
-             case Kind::Symbol:
-               return true;
-             case Kind::FloorDivide:
-             case Kind::Minimum:
-               return left() && right();
-             case Kind::Modulo:
-               return right();
-             case Kind::Maximum:
-               return left() || right();
-             }
-             return false;
-           });
-  });
+/// A number that terms do not fall below in any run, as open dimensions are >=
+/// 0; nothing where none shows.
+std::optional<int64_t> lowerBound(llvm::ArrayRef<Size::Term> terms) {
+  auto ofAtom = [](const Size::Atom &atom) -> std::optional<int64_t> {
+    if (atom.kind == Kind::Symbol)
+      return 0;
+    std::optional<int64_t> left = lowerBound(atom.left.terms());
+    std::optional<int64_t> right = lowerBound(atom.right.terms());
+    switch (atom.kind) {
+    case Kind::FloorDivide:
+      if (left && atom.right.constant() && *atom.right.constant() > 0)
+        return floorQuotient(*left, *atom.right.constant());
+      // Never below 0 where neither operand is.
+      return left && right && *left >= 0 && *right >= 0
+                 ? std::optional<int64_t>(0)
+                 : std::nullopt;
+    case Kind::Modulo:
+      return right && *right >= 0 ? std::optional<int64_t>(0) : std::nullopt;
+    case Kind::Minimum:
+      return left && right ? std::optional<int64_t>(std::min(*left, *right))
+                           : std::nullopt;
+    case Kind::Maximum:
+      return left && right ? std::max(*left, *right) : left ? left : right;
+    case Kind::Symbol:
+      break;
+    }
+    return std::nullopt;
+  };
+  int64_t sum = 0;
+  for (const Size::Term &term : terms) {
+    std::optional<int64_t> bound = term.coefficient;
+    if (term.coefficient < 0 && !term.factors.empty())
+      return std::nullopt;
+    for (const Size::AtomRef &atom : term.factors) {
+      std::optional<int64_t> factor = ofAtom(*atom);
+      // Of several factors none may be negative.
+      if (!factor || (term.factors.size() > 1 && *factor < 0))
+        return std::nullopt;
+      bound = checkedMul(*bound, *factor);
+      if (!bound)
+        return std::nullopt;
+    }
+    std::optional<int64_t> next = checkedAdd(sum, *bound);
+    if (!next)
+      return std::nullopt;
+    sum = *next;
+  }
+  return sum;
+}
+
+bool isNonNegative(const std::optional<Size> &size) {
+  return size && lowerBound(size->terms()).value_or(-1) >= 0;
 }
 
 } // namespace
@@ -389,22 +419,18 @@ std::optional<Size> Size::modulo(const Size &a, const Size &b) {
 }
 
 std::optional<Size> Size::minimum(const Size &a, const Size &b) {
-  std::optional<Size> difference = subtract(b, a);
-  if (difference && isNonNegative(difference->sum))
+  if (isNonNegative(subtract(b, a)))
     return a;
-  difference = subtract(a, b);
-  if (difference && isNonNegative(difference->sum))
+  if (isNonNegative(subtract(a, b)))
     return b;
   bool ordered = compareTerms(a.sum, b.sum) < 0;
   return make(Atom{Kind::Minimum, nullptr, ordered ? a : b, ordered ? b : a});
 }
 
 std::optional<Size> Size::maximum(const Size &a, const Size &b) {
-  std::optional<Size> difference = subtract(a, b);
-  if (difference && isNonNegative(difference->sum))
+  if (isNonNegative(subtract(a, b)))
     return a;
-  difference = subtract(b, a);
-  if (difference && isNonNegative(difference->sum))
+  if (isNonNegative(subtract(b, a)))
     return b;
   bool ordered = compareTerms(a.sum, b.sum) < 0;
   return make(Atom{Kind::Maximum, nullptr, ordered ? a : b, ordered ? b : a});

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/InliningUtils.h"
 
 using namespace mlir;
 using namespace gatefold;
@@ -21,10 +22,24 @@ using namespace gatefold;
 #define GET_OP_CLASSES
 #include "dialect/GatefoldOps.cpp.inc"
 
+namespace {
+/// Every operation may move into another function, and into every region.
+struct GfInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+} // namespace
+
 void GfDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/GatefoldOps.cpp.inc"
       >();
+  addInterfaces<GfInlinerInterface>();
   addBytecodeInterface(this);
 }

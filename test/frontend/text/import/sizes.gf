@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: gatefold compile %s --emit import | FileCheck %s
+# Sizes are computed once, at the start; what must hold of them is checked when a run
+# starts.
+
+model sizes(x: [B, T, 4], y: [B, S, 4]) -> (a: [B, T - 3, 4], b: [B, T + S, 4], c: [4]) {
+  param narrow: conv1d(N=4, kernel=4)
+  return narrow(x.T).T, concat(x, y, axis=1), sum(sum(x[:, :5], axis=1), axis=0)
+}
+
+# The convolution needs three elements more than it leaves.
+# CHECK: func.func @sizes(
+# CHECK-SAME: gf.shape = affine_map<()[s0, s1, s2] -> (s0, s1 - 3, 4)>
+# CHECK-SAME: gf.shape = affine_map<()[s0, s1, s2] -> (s0, s1 + s2, 4)>
+# CHECK-SAME: gf.dimensions = ["B", "T", "S"]
+# CHECK-SAME: gf.equal = [{{.*}}floordiv
+# CHECK-SAME: gf.equal_messages = ["the size T - 3 is negative"]
+# CHECK: arith.minsi
+# CHECK: tensor.extract_slice

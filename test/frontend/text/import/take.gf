@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: gatefold compile %s --emit import | FileCheck %s
+# Indices are inputs that a run checks, or numbers that show to fit.
+
+model lookup(tokens: i64[B, T], x: [B]) -> (a: [B, T, 8], b: [B], c: [3, 8]) {
+  param embed: embedding(V=100, N=8), table: [5]
+  return embed(tokens), take(table, clamp(i64(x), 0, 4)), take(embed.weight, arange(3))
+}
+
+# CHECK: func.func @lookup(
+# CHECK-SAME: gf.below = affine_map<()[s0, s1] -> (100)>, gf.name = "tokens"
+# CHECK: linalg.generic
+# CHECK-SAME: ins(%arg0 : tensor<?x?xi64>)
+# CHECK: arith.index_cast %{{.*}} : i64 to index
+# CHECK: linalg.index 2
+# CHECK: tensor.extract %{{.*}}[%{{.*}}, %{{.*}}] : tensor<100x8xf32>
+# CHECK: tensor.extract %{{.*}}[%{{.*}}] : tensor<5xf32>
+# CHECK: tensor.extract %{{.*}}[%{{.*}}, %{{.*}}] : tensor<100x8xf32>

@@ -181,8 +181,7 @@ ExitStatus runCheck(const CommandLine &line) {
                                  {"entries", std::move(entries)}});
   }
   if (line.json)
-    printJson(json::Object{{"files", std::move(files)},
-                           {"diagnostics", std::move(diagnosticsJson())}});
+    printJson(json::Object{{"files", std::move(files)}});
   return status;
 }
 

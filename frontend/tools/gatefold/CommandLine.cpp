@@ -61,11 +61,12 @@ cl::opt<unsigned> lead("lead",
                        cl::desc("leading dimensions of each input, where the "
                                 "entry is a cell, func or attention"),
                        cl::value_desc("N"), cl::init(0), ON_PROGRAM);
-cl::list<std::string> optionalInputs(
+cl::list<std::string> tensorOptions(
     "with-input",
     cl::desc("an option of a cell or attention entry that is to be an input "
-             "(lengths, mask, bias, ...); `run` takes it from --input"),
-    cl::value_desc("NAME"), ON_PROGRAM);
+             "(lengths, mask, bias, ...), with its rank; `run` takes what "
+             "--input gives"),
+    cl::value_desc("NAME[:RANK]"), ON_PROGRAM);
 cl::opt<std::string> floatType("float", cl::desc("the model's float type"),
                                cl::value_desc("f32|f64"), cl::init("f32"),
                                ON_PROGRAM);
@@ -112,7 +113,7 @@ cl::opt<std::string> compare("compare",
                              cl::sub(runCommand));
 cl::opt<std::string> device("device", cl::desc("cpu"), cl::value_desc("DEVICE"),
                             cl::init("cpu"), ON_RUN);
-cl::opt<unsigned> threads("threads", cl::desc("threads of a run"),
+cl::opt<unsigned> threads("threads", cl::desc("threads of a run, at most"),
                           cl::value_desc("N"), cl::init(0), ON_RUN);
 cl::opt<bool> inPlace("i", cl::desc("rewrite the file"), cl::cat(category),
                       cl::sub(formatCommand));
@@ -123,9 +124,6 @@ cl::opt<bool> checkOnly("check",
 cl::opt<bool> timing("timing",
                      cl::desc("time of each phase of the compilation"),
                      ON_CODE);
-cl::opt<bool> remarks("remarks",
-                      cl::desc("why each optimisation applied or did not"),
-                      ON_CODE);
 cl::opt<bool> json("json", cl::desc("output for programs: one JSON document"),
                    ON_ALL);
 
@@ -151,6 +149,33 @@ bool parseArguments(CommandLine &line) {
     if (name.empty() || value.empty())
       return fail("--arg takes NAME=VALUE; found `" + text + "`"), false;
     line.entry.arguments.emplace_back(name.str(), value.str());
+  }
+  return true;
+}
+
+bool parseTensorOptions(CommandLine &line) {
+  for (const std::string &text : tensorOptions) {
+    auto [name, number] = StringRef(text).split(':');
+    unsigned rank = 0;
+    bool ranked = StringRef(text).contains(':');
+    if (name.empty() ||
+        (ranked && (number.getAsInteger(10, rank) || rank > 10)))
+      return fail("--with-input takes NAME or NAME:RANK, a rank of at most 10; "
+                  "found `" +
+                  text + "`"),
+             false;
+    line.entry.tensorOptions.emplace_back(
+        name.str(), ranked ? std::optional<unsigned>(rank) : std::nullopt);
+  }
+  return true;
+}
+
+bool parseOutputs(CommandLine &line) {
+  for (const std::string &text : outputs) {
+    auto [name, path] = StringRef(text).split('=');
+    if (name.empty() || path.empty())
+      return fail("--output takes NAME=FILE.npy, found `" + text + "`"), false;
+    line.outputs.emplace_back(name.str(), path.str());
   }
   return true;
 }
@@ -206,7 +231,7 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
   line.files = files;
   line.entry.entry = entry;
   line.entry.leadRank = lead;
-  line.entry.optionalInputs = optionalInputs;
+  line.leadGiven = lead.getNumOccurrences() != 0;
   if (floatType == "f64")
     line.entry.floatType = text::Element::F64;
   else if (floatType != "f32") {
@@ -217,11 +242,17 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
     fail("--lead is at most 8, found " + std::to_string(lead));
     return std::nullopt;
   }
-  if (!parseDimensions(line) || !parseArguments(line))
+  if (!parseDimensions(line) || !parseArguments(line) ||
+      !parseTensorOptions(line) || !parseOutputs(line))
     return std::nullopt;
   line.importFolders = importFolders;
   line.importFolders.push_back(libraryFolder());
-  line.target = target;
+  if (target.size() > 1) {
+    fail("one --target at a time, found " + std::to_string(target.size()));
+    return std::nullopt;
+  }
+  if (!target.empty())
+    line.target = target.front();
   line.device = device;
   line.naive = naive;
   line.emit = emit;
@@ -231,14 +262,12 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
   if (seed.getNumOccurrences())
     line.seed = seed;
   line.inputs = inputs;
-  line.outputs = outputs;
   line.outputFolder = outputFolder;
   line.compare = compare;
   line.threads = threads;
   line.inPlace = inPlace;
   line.checkOnly = checkOnly;
   line.timing = timing;
-  line.remarks = remarks;
   line.json = json;
 
   if (line.files.empty() && line.command != Command::Doctor) {
@@ -254,6 +283,10 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
   }
   if (line.device != "cpu") {
     fail("--device " + line.device + ": only cpu is there");
+    return std::nullopt;
+  }
+  if (threads.getNumOccurrences() && threads == 0) {
+    fail("--threads is at least 1");
     return std::nullopt;
   }
   exitStatus = Done;

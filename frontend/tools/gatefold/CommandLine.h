@@ -28,8 +28,9 @@ struct CommandLine {
 
   // The program.
   text::EntryOptions entry;
+  bool leadGiven = false; // --lead; else `run` takes it from the inputs
   std::vector<std::string> importFolders; // -I, then the library
-  std::vector<std::string> target;
+  std::string target = "native";
   std::string device = "cpu";
   bool naive = false;
   std::string emit;
@@ -39,8 +40,8 @@ struct CommandLine {
   std::vector<std::string> weights;
   std::string strip;
   std::optional<uint64_t> seed;
-  std::vector<std::string> inputs;  // NAME=PATH or PATH
-  std::vector<std::string> outputs; // NAME=PATH
+  std::vector<std::string> inputs;                          // NAME=PATH or PATH
+  std::vector<std::pair<std::string, std::string>> outputs; // name, path
   std::string outputFolder;
   std::string compare;
   unsigned threads = 0;
@@ -51,7 +52,6 @@ struct CommandLine {
 
   // What is printed.
   bool timing = false;
-  bool remarks = false;
   bool json = false;
 };
 

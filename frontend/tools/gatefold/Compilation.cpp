@@ -4,6 +4,9 @@
 #include "frontend/tools/gatefold/Compilation.h"
 #include "dialect/GatefoldOps.h"
 #include "frontend/text/Import.h"
+#include "frontend/tools/gatefold/Files.h"
+#include "frontend/tools/gatefold/ModuleDiagnostics.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/InitAllDialects.h"
@@ -48,11 +51,6 @@ unsigned bracketNesting(StringRef text) {
 
 } // namespace
 
-json::Array &diagnosticsJson() {
-  static json::Array diagnostics;
-  return diagnostics;
-}
-
 ExitStatus report(const text::Diagnostics &diagnostics, bool json) {
   if (json) {
     json::Value value = diagnostics.toJson();
@@ -67,8 +65,7 @@ ExitStatus report(const text::Diagnostics &diagnostics, bool json) {
 
 Compilation::Compilation(const CommandLine &line)
     : line(line), diagnostics(sources) {
-  if (!line.target.empty())
-    options.target = line.target.front();
+  options.target = line.target;
 }
 
 Compilation::~Compilation() = default;
@@ -83,7 +80,7 @@ template <typename Work> auto Compilation::timed(StringRef phase, Work work) {
   return result;
 }
 
-ExitStatus Compilation::load() {
+ExitStatus Compilation::load(std::vector<OfferedInput> *inputs) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
@@ -93,11 +90,11 @@ ExitStatus Compilation::load() {
   context->loadDialect<GfDialect>();
   StringRef path = line.files.front();
   ExitStatus status;
-  if (path.ends_with(".mlir") || path.ends_with(".mlirbc")) {
+  if (path.ends_with(".mlir")) {
     status = timed("parse", [&] { return loadModule(); });
   } else if (path.ends_with(".gf")) {
     text = true;
-    status = loadText();
+    status = loadText(inputs);
   } else {
     fail(path + ": not a .gf text nor an .mlir module");
     status = InputFault;
@@ -105,7 +102,7 @@ ExitStatus Compilation::load() {
   return status;
 }
 
-ExitStatus Compilation::loadText() {
+ExitStatus Compilation::loadText(std::vector<OfferedInput> *inputs) {
   package = std::make_unique<text::Package>(diagnostics, line.importFolders);
   std::string error;
   bool loaded =
@@ -114,9 +111,13 @@ ExitStatus Compilation::loadText() {
     fail(error);
     return InputFault;
   }
+  text::EntryOptions entry = line.entry;
+  if (inputs && !diagnostics.hasErrors())
+    if (ExitStatus status =
+            fitEntryToInputs(*package, line.leadGiven, *inputs, entry))
+      return status;
   if (!diagnostics.hasErrors())
-    program =
-        timed("check", [&] { return text::checkEntry(*package, line.entry); });
+    program = timed("check", [&] { return text::checkEntry(*package, entry); });
   if (program && !diagnostics.hasErrors())
     module = timed("import", [&] {
       return text::importProgram(*program, diagnostics, *context);
@@ -133,23 +134,25 @@ ExitStatus Compilation::loadText() {
 }
 
 ExitStatus Compilation::loadModule() {
-  auto buffer = MemoryBuffer::getFile(line.files.front());
-  if (!buffer) {
-    fail(line.files.front() + ": " + buffer.getError().message());
+  const std::string &path = line.files.front();
+  Expected<std::string> contents = readText(path);
+  if (!contents) {
+    fail(toString(contents.takeError()));
     return InputFault;
   }
-  StringRef contents = (*buffer)->getBuffer();
-  if (contents.size() > text::Sources::maximumBytes) {
-    fail(line.files.front() + ": larger than 64 MiB");
+  if (mlir::isBytecode(MemoryBufferRef(*contents, path))) {
+    fail(path + ": MLIR bytecode is not read",
+         "write it as text: gatefold-opt FILE -o NAME.mlir");
     return InputFault;
   }
-  if (bracketNesting(contents) > maximumModuleNesting) {
-    fail(line.files.front() + ": nested more than 200 deep");
+  if (bracketNesting(*contents) > maximumModuleNesting) {
+    fail(path + ": nested more than 200 deep");
     return InputFault;
   }
   SourceMgr manager;
-  manager.AddNewSourceBuffer(std::move(*buffer), SMLoc());
-  mlir::SourceMgrDiagnosticHandler handler(manager, context.get());
+  manager.AddNewSourceBuffer(MemoryBuffer::getMemBufferCopy(*contents, path),
+                             SMLoc());
+  ModuleDiagnostics handler(*context, manager, line.json);
   module = mlir::parseSourceFile<mlir::ModuleOp>(
       manager, mlir::ParserConfig(context.get()));
   if (!module)
@@ -171,7 +174,7 @@ ExitStatus Compilation::lower(StringRef last) {
   // A pass that refuses what the user wrote reports it with its place; these
   // messages read as all others do.
   SourceMgr manager;
-  mlir::SourceMgrDiagnosticHandler handler(manager, context.get());
+  ModuleDiagnostics handler(*context, manager, line.json);
   for (const Phase &phase : getPhases()) {
     mlir::PassManager passes(context.get());
     PipelineOptions pipelineOptions;
@@ -180,7 +183,7 @@ ExitStatus Compilation::lower(StringRef last) {
     bool succeeded =
         timed(phase.name, [&] { return mlir::succeeded(passes.run(*module)); });
     if (!succeeded) {
-      if (!text)
+      if (!text || handler.isUnsupported())
         return InputFault;
       fail("the phase `" + phase.name + "` failed on a checked program",
            "this is a fault of Gatefold: please report it with the text");

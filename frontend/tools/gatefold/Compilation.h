@@ -6,6 +6,7 @@
 
 #include "frontend/text/Check.h"
 #include "frontend/tools/gatefold/CommandLine.h"
+#include "frontend/tools/gatefold/InputFiles.h"
 #include "frontend/tools/gatefold/Messages.h"
 #include "mlir/IR/MLIRContext.h"
 #include "passes/emit/Emit.h"
@@ -19,8 +20,9 @@ public:
   explicit Compilation(const CommandLine &line);
   ~Compilation();
 
-  /// Reads the text or the module and checks it.
-  ExitStatus load();
+  /// Reads the text or the module and checks it. Inputs, where there are any,
+  /// tell what the command line leaves open about a cell, func or attention.
+  ExitStatus load(std::vector<OfferedInput> *inputs = nullptr);
   /// Runs the phases up to and with `last`, or all of them.
   ExitStatus lower(llvm::StringRef last = "");
   /// Prints the module as it stands.
@@ -39,7 +41,7 @@ public:
   Progress &getProgress() { return progress; }
 
 private:
-  ExitStatus loadText();
+  ExitStatus loadText(std::vector<OfferedInput> *inputs);
   ExitStatus loadModule();
   template <typename Work> auto timed(llvm::StringRef phase, Work work);
 
@@ -59,9 +61,6 @@ private:
 /// Prints diagnostics on standard error, or collects them for --json; their
 /// errors make InputFault.
 ExitStatus report(const text::Diagnostics &diagnostics, bool json);
-
-/// The diagnostics of a text that --json has collected so far.
-llvm::json::Array &diagnosticsJson();
 
 } // namespace gatefold::tool
 

@@ -62,7 +62,8 @@ ExitStatus embedWeights(const CommandLine &line, Compilation &compilation,
 }
 
 ExitStatus writeLibrary(const CommandLine &line, Compilation &compilation,
-                        std::unique_ptr<MemoryBuffer> object) {
+                        std::unique_ptr<MemoryBuffer> object,
+                        std::string &headerPath) {
   const EmitOptions &options = compilation.emitOptions();
   if (Error error = linkLibrary(*object, options, line.output)) {
     fail(toString(std::move(error)));
@@ -82,13 +83,14 @@ ExitStatus writeLibrary(const CommandLine &line, Compilation &compilation,
     fail(toString(std::move(error)));
     return InputFault;
   }
+  headerPath = header.str();
   if (!line.json)
     outs() << line.output << "\n" << header << "\n";
   return Done;
 }
 
 ExitStatus compile(const CommandLine &line, StringRef what,
-                   Compilation &compilation) {
+                   Compilation &compilation, std::string &headerPath) {
   if (ExitStatus status = compilation.load())
     return status;
   if (isPhase(what)) {
@@ -117,7 +119,7 @@ ExitStatus compile(const CommandLine &line, StringRef what,
   if (ExitStatus status = compilation.emit(form, code))
     return status;
   if (what == "library")
-    return writeLibrary(line, compilation, std::move(code));
+    return writeLibrary(line, compilation, std::move(code), headerPath);
   if (Error error = writeText(line.output.empty() ? "-" : line.output,
                               code->getBuffer())) {
     fail(toString(std::move(error)));
@@ -144,26 +146,32 @@ ExitStatus runCompile(const CommandLine &line) {
     fail("--emit " + what + ": expected " + allForms());
     return CommandLineFault;
   }
-  if ((what == "library" || what == "object") && line.output.empty()) {
+  bool toStandardOutput = line.output.empty() || line.output == "-";
+  if (toStandardOutput && (what == "library" || what == "object")) {
     fail("--emit " + what + " needs -o FILE");
     return CommandLineFault;
   }
-  if (line.target.size() > 1) {
-    fail("one --target at a time, found " + Twine(line.target.size()));
+  if (line.json && toStandardOutput) {
+    fail("--json and the code cannot both go to standard output", "-o FILE");
+    return CommandLineFault;
+  }
+  if (!line.weights.empty() && !isCode) {
+    fail("--emit " + what + ": weights are embedded in code only",
+         "--emit llvm, asm, object or library");
     return CommandLineFault;
   }
   Compilation compilation(line);
-  if (!line.output.empty() && line.output != "-")
+  if (!toStandardOutput)
     compilation.emitOptions().name = symbolPrefix(line.output);
-  ExitStatus status = compile(line, what, compilation);
-  if (line.json) {
-    json::Object document{{"file", line.output},
-                          {"emitted", what},
-                          {"diagnostics", std::move(diagnosticsJson())}};
+  std::string header;
+  ExitStatus status = compile(line, what, compilation, header);
+  if (line.json && status == Done) {
+    json::Object document{{"file", line.output}, {"emitted", what}};
+    if (!header.empty())
+      document["header"] = header;
     if (line.timing)
       document["timing"] = compilation.timingJson();
-    if (status != Done || (!line.output.empty() && line.output != "-"))
-      printJson(std::move(document));
+    printJson(std::move(document));
   } else if (line.timing) {
     compilation.printTiming();
   }

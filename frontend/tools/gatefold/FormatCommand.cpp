@@ -51,8 +51,7 @@ ExitStatus runFormat(const CommandLine &line) {
     }
   }
   if (line.json)
-    printJson(json::Object{{"files", std::move(files)},
-                           {"diagnostics", std::move(diagnosticsJson())}});
+    printJson(json::Object{{"files", std::move(files)}});
   return status;
 }
 

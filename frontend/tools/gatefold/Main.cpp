@@ -12,6 +12,28 @@
 
 using namespace gatefold::tool;
 
+static ExitStatus runCommand(const CommandLine &line) {
+  switch (line.command) {
+  case Command::Check:
+    return runCheck(line);
+  case Command::Format:
+    return runFormat(line);
+  case Command::Init:
+    return runInit(line);
+  case Command::Run:
+    return runRun(line);
+  case Command::Compile:
+    return runCompile(line);
+  case Command::Bench:
+    return runBench(line);
+  case Command::Report:
+    return runReport(line);
+  case Command::Doctor:
+    return runDoctor(line);
+  }
+  return OurFault;
+}
+
 int main(int argc, char **argv) {
   llvm::setBugReportMsg(
       "This is a fault of Gatefold. Please report it with the "
@@ -23,23 +45,7 @@ int main(int argc, char **argv) {
     return status;
   if (line->json)
     collectMessages();
-  switch (line->command) {
-  case Command::Check:
-    return runCheck(*line);
-  case Command::Format:
-    return runFormat(*line);
-  case Command::Init:
-    return runInit(*line);
-  case Command::Run:
-    return runRun(*line);
-  case Command::Compile:
-    return runCompile(*line);
-  case Command::Bench:
-    return runBench(*line);
-  case Command::Report:
-    return runReport(*line);
-  case Command::Doctor:
-    return runDoctor(*line);
-  }
-  return OurFault;
+  status = runCommand(*line);
+  finishJson();
+  return status;
 }

@@ -2,8 +2,10 @@
 //===- Messages.cpp - Words to the user -----------------------------------===//
 
 #include "frontend/tools/gatefold/Messages.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 using namespace llvm;
 
@@ -12,7 +14,8 @@ namespace {
 
 struct Collected {
   bool active = false;
-  json::Array messages;
+  bool printed = false;
+  json::Array messages, diagnostics;
 };
 
 Collected &collected() {
@@ -38,7 +41,13 @@ void say(StringRef severity, const Twine &message, StringRef hint) {
 
 void collectMessages() { collected().active = true; }
 
-void fail(const Twine &message, StringRef hint) { say("error", message, hint); }
+void fail(const Twine &message, StringRef hint) {
+  // An llvm::Error has no room for a hint: it stands in the message's next
+  // line.
+  std::string text = message.str();
+  auto [first, rest] = StringRef(text).split("\nhint: ");
+  say("error", first, hint.empty() ? rest : hint);
+}
 void warn(const Twine &message, StringRef hint) {
   say("warning", message, hint);
 }
@@ -47,7 +56,23 @@ void note(const Twine &message) { say("note", message, ""); }
 void printJson(json::Object document) {
   if (!collected().messages.empty())
     document["messages"] = std::move(collected().messages);
+  if (!collected().diagnostics.empty())
+    document["diagnostics"] = std::move(collected().diagnostics);
+  collected().printed = true;
   outs() << formatv("{0:2}", json::Value(std::move(document))) << "\n";
+}
+
+void finishJson() {
+  if (collected().active && !collected().printed)
+    printJson(json::Object());
+}
+
+json::Array &diagnosticsJson() { return collected().diagnostics; }
+
+json::Value jsonNumber(double value) {
+  if (std::isfinite(value))
+    return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
 std::string grouped(int64_t number) {

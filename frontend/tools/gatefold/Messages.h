@@ -20,8 +20,20 @@ void warn(const llvm::Twine &message, llvm::StringRef hint = "");
 void note(const llvm::Twine &message);
 
 /// One document on standard output: `document`, with the messages so far as its
-/// `messages` where there are any.
+/// `messages`, and `diagnosticsJson()` as its `diagnostics`, where there are
+/// any.
 void printJson(llvm::json::Object document);
+
+/// For --json, at the end: a document with the messages where a fault kept the
+/// command from printing its own.
+void finishJson();
+
+/// The diagnostics of texts and modules that --json has collected so far.
+llvm::json::Array &diagnosticsJson();
+
+/// A number for JSON, which has neither infinities nor NaN: those are the
+/// strings `inf`, `-inf`, `nan`.
+llvm::json::Value jsonNumber(double value);
 
 /// "1,234,567"
 std::string grouped(int64_t number);

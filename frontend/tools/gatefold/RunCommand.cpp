@@ -6,6 +6,7 @@
 #include "runtime/files/Names.h"
 #include "runtime/files/TensorFile.h"
 #include "runtime/files/Write.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -27,35 +28,46 @@ ExitStatus write(const std::string &path, HostTensor &tensor, StringRef name) {
   return Done;
 }
 
-ExitStatus writeResults(const CommandLine &line, Session &session) {
-  const gatefold_description &description = session.description();
+std::optional<int64_t> findResult(const gatefold_description &description,
+                                  StringRef name) {
+  for (int64_t i = 0; i < description.result_count; ++i)
+    if (name == description.results[i].name)
+      return i;
+  return std::nullopt;
+}
+
+/// Before anything is computed: whether every --output names a result.
+ExitStatus checkOutputs(const CommandLine &line,
+                        const gatefold_description &description) {
   std::vector<std::string> names;
   for (int64_t i = 0; i < description.result_count; ++i)
     names.push_back(description.results[i].name);
-  for (const std::string &output : line.outputs) {
-    auto [name, path] = StringRef(output).split('=');
-    if (path.empty()) {
-      fail("--output takes NAME=FILE.npy, found `" + output + "`");
-      return CommandLineFault;
-    }
-    auto place = llvm::find(names, name.str());
-    if (place == names.end()) {
-      auto nearest = files::nearestName(name.str(), names);
-      fail("the program has no result `" + name + "`",
-           nearest ? "did you mean `" + *nearest + "`?" : std::string());
-      return InputFault;
-    }
-    if (ExitStatus status = write(
-            path.str(), session.getResults()[place - names.begin()], name))
-      return status;
+  for (const auto &[name, path] : line.outputs) {
+    if (findResult(description, name))
+      continue;
+    auto nearest = files::nearestName(name, names);
+    fail("the program has no result `" + name + "`",
+         nearest ? "did you mean `" + *nearest + "`?"
+                 : "its results: " + join(names, ", "));
+    return InputFault;
   }
+  return Done;
+}
+
+ExitStatus writeResults(const CommandLine &line, Session &session) {
+  const gatefold_description &description = session.description();
+  for (const auto &[name, path] : line.outputs)
+    if (ExitStatus status = write(
+            path, session.getResults()[*findResult(description, name)], name))
+      return status;
   if (line.outputFolder.empty())
     return Done;
   if (std::error_code code = sys::fs::create_directories(line.outputFolder)) {
     fail(line.outputFolder + ": " + code.message());
     return InputFault;
   }
-  for (auto [name, tensor] : llvm::zip(names, session.getResults())) {
+  for (auto [i, tensor] : llvm::enumerate(session.getResults())) {
+    StringRef name = description.results[i].name;
     SmallString<128> path(line.outputFolder);
     sys::path::append(path, name + ".npy");
     if (ExitStatus status = write(path.str().str(), tensor, name))
@@ -79,7 +91,9 @@ Difference differ(const HostTensor &result, const HostTensor &expected) {
     bool near = same || distance <= absoluteTolerance +
                                         relativeTolerance * std::fabs(wanted);
     difference.count += !near;
-    if (difference.place < 0 || !(distance <= difference.largest)) {
+    // A NaN that is not expected is the largest difference of all.
+    if (difference.place < 0 || distance > difference.largest ||
+        (std::isnan(distance) && !std::isnan(difference.largest))) {
       difference.largest = distance;
       difference.place = i;
     }
@@ -129,9 +143,10 @@ ExitStatus compareResults(const CommandLine &line, Session &session,
     Difference difference = differ(result, *expected);
     if (difference.count)
       status = CheckFailed;
-    compared.push_back(json::Object{{"name", name.str()},
-                                    {"differing", difference.count},
-                                    {"largest", difference.largest}});
+    compared.push_back(
+        json::Object{{"name", name.str()},
+                     {"differing", difference.count},
+                     {"largest", jsonNumber(difference.largest)}});
     if (line.json)
       continue;
     raw_ostream &out = difference.count ? errs() : outs();
@@ -156,7 +171,11 @@ ExitStatus compareResults(const CommandLine &line, Session &session,
 
 ExitStatus runRun(const CommandLine &line) {
   Session session(line);
-  for (auto step : {&Session::open, &Session::prepare, &Session::readInputs,
+  if (ExitStatus status = session.open())
+    return status;
+  if (ExitStatus status = checkOutputs(line, session.description()))
+    return status;
+  for (auto step : {&Session::prepare, &Session::readInputs,
                     &Session::allocateResults, &Session::run})
     if (ExitStatus status = (session.*step)())
       return status;

@@ -38,6 +38,10 @@ Session::~Session() {
 
 ExitStatus Session::open() {
   StringRef path = line.files.front();
+  if (ExitStatus status = openInputs(line, offers))
+    return status;
+  if (line.threads > 1)
+    warn("a run uses one thread for now");
   bool isLibrary = path.ends_with(".so") || sys::fs::is_directory(path);
   if (ExitStatus status = isLibrary ? openLibrary(path) : compile())
     return status;
@@ -49,7 +53,7 @@ ExitStatus Session::open() {
 ExitStatus Session::compile() {
   compilation = std::make_unique<Compilation>(line);
   std::unique_ptr<MemoryBuffer> object;
-  if (ExitStatus status = compilation->load())
+  if (ExitStatus status = compilation->load(&offers))
     return status;
   if (ExitStatus status = compilation->lower())
     return status;
@@ -59,7 +63,7 @@ ExitStatus Session::compile() {
   if (!result) {
     fail("the compiled object cannot be loaded: " +
              toString(result.takeError()),
-         line.target.empty() || line.target.front() == "native"
+         line.target == "native"
              ? ""
              : "this machine may not be of the kind that --target names");
     return InputFault;
@@ -162,16 +166,20 @@ ExitStatus Session::contextFault(gatefold_status status) {
   return InputFault;
 }
 
-ExitStatus Session::addInput(StringRef name, const files::FileTensor &tensor,
-                             bool mustExist, StringRef path) {
+ExitStatus Session::addInput(OfferedInput &offer) {
   std::vector<std::string> names;
   for (int64_t i = 0; i < described->input_count; ++i) {
     const gatefold_tensor &wanted = described->inputs[i];
     names.push_back(wanted.name);
-    if (name != wanted.name)
+    if (offer.name != wanted.name)
       continue;
+    Expected<const files::FileTensor &> tensor = offer.tensor();
+    if (!tensor) {
+      fail(toString(tensor.takeError()));
+      return InputFault;
+    }
     Expected<HostTensor> converted = HostTensor::convert(
-        tensor, wanted.element, path + ": input `" + name + "`");
+        *tensor, wanted.element, offer.path() + ": input `" + offer.name + "`");
     if (!converted) {
       fail(toString(converted.takeError()));
       return InputFault;
@@ -181,41 +189,13 @@ ExitStatus Session::addInput(StringRef name, const files::FileTensor &tensor,
     return Done;
   }
   std::string hint;
-  if (auto nearest = files::nearestName(name.str(), names))
+  if (auto nearest = files::nearestName(offer.name, names))
     hint = "did you mean `" + *nearest + "`?";
-  if (mustExist) {
-    fail("the program has no input `" + name + "`", hint);
+  if (offer.named) {
+    fail("the program has no input `" + offer.name + "`", hint);
     return InputFault;
   }
-  warn(path + ": no input is named `" + name + "`", hint);
-  return Done;
-}
-
-ExitStatus Session::readInputFile(StringRef argument) {
-  auto [name, path] = argument.split('=');
-  bool named = !path.empty();
-  std::string file = (named ? path : argument).str();
-  auto opened = files::openWeights(file);
-  if (!opened) {
-    fail(toString(toError(opened.error())));
-    return InputFault;
-  }
-  if (named && opened->names().size() != 1) {
-    fail(file + " holds " + Twine(opened->names().size()) +
-             " tensors, expected one for the input `" + name + "`",
-         "give the file without NAME=");
-    return InputFault;
-  }
-  for (const std::string &member : opened->names()) {
-    auto tensor = opened->tensor(member);
-    if (!tensor) {
-      fail(toString(toError(tensor.error())));
-      return InputFault;
-    }
-    if (ExitStatus status =
-            addInput(named ? name : StringRef(member), *tensor, named, file))
-      return status;
-  }
+  warn(offer.path() + ": no input is named `" + offer.name + "`", hint);
   return Done;
 }
 
@@ -300,8 +280,8 @@ ExitStatus Session::makeMissingInputs() {
 }
 
 ExitStatus Session::readInputs() {
-  for (const std::string &argument : line.inputs)
-    if (ExitStatus status = readInputFile(argument))
+  for (OfferedInput &offer : offers)
+    if (ExitStatus status = addInput(offer))
       return status;
   if (ExitStatus status = makeMissingInputs())
     return status;

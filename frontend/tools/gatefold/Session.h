@@ -58,9 +58,7 @@ private:
   ExitStatus openLibrary(llvm::StringRef path);
   ExitStatus compile();
   ExitStatus contextFault(gatefold_status status);
-  ExitStatus readInputFile(llvm::StringRef argument);
-  ExitStatus addInput(llvm::StringRef name, const files::FileTensor &tensor,
-                      bool mustExist, llvm::StringRef path);
+  ExitStatus addInput(OfferedInput &offer);
   /// Open dimensions that the inputs so far and --dim fix.
   std::map<std::string, int64_t> knownSymbols() const;
   ExitStatus makeMissingInputs();
@@ -73,6 +71,7 @@ private:
   ModelFunctions functions;
   gatefold_model *model = nullptr;
   gatefold_context *context = nullptr;
+  std::vector<OfferedInput> offers;
   std::vector<HostTensor> inputs, results;
   std::vector<bool> given;
   std::vector<const DLTensor *> inputPointers;

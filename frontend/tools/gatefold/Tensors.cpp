@@ -2,6 +2,7 @@
 //===- Tensors.cpp - Tensors of a run and of files ------------------------===//
 
 #include "frontend/tools/gatefold/Tensors.h"
+#include "frontend/tools/gatefold/Messages.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -261,12 +262,6 @@ Summary summarise(const HostTensor &tensor) {
       summary.largest = value;
   }
   return summary;
-}
-/// A number for JSON, which has no infinities.
-json::Value jsonNumber(double value) {
-  if (std::isfinite(value))
-    return value;
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 } // namespace
 

@@ -49,13 +49,16 @@ ExitStatus openFiles(const CommandLine &line,
     }
     opened.push_back(file.take());
   }
+  bool stripped = false;
   for (const files::TensorFile &file : opened)
     for (const std::string &member : file.names()) {
       StringRef name = member;
-      name.consume_front(line.strip);
+      stripped |= name.consume_front(line.strip);
       // Later files win.
       offers[name.str()] = {&file, member};
     }
+  if (!line.strip.empty() && !stripped && !offers.empty())
+    warn("no name in the weights begins with `" + line.strip + "`");
   return Done;
 }
 
@@ -68,13 +71,15 @@ bool hasLayersOf(const Offers &offers, StringRef name) {
 /// A prefix that, taken off the offered names, gives all that is wanted.
 std::string commonPrefix(const Offers &offers,
                          const std::vector<WantedWeight> &wanted) {
-  if (wanted.empty())
+  auto needed = llvm::find_if(
+      wanted, [](const WantedWeight &weight) { return !weight.initial; });
+  if (needed == wanted.end())
     return "";
   for (const auto &[name, offer] : offers) {
     StringRef text = name;
-    if (!text.ends_with("." + wanted.front().name))
+    if (!text.ends_with("." + needed->name))
       continue;
-    std::string prefix = text.drop_back(wanted.front().name.size()).str();
+    std::string prefix = text.drop_back(needed->name.size()).str();
     bool all = llvm::all_of(wanted, [&](const WantedWeight &weight) {
       return weight.initial || offers.count(prefix + weight.name);
     });
@@ -94,7 +99,7 @@ void reportMissing(const std::vector<const WantedWeight *> &missing,
   for (const WantedWeight *weight : missing) {
     std::string hint;
     if (!prefix.empty()) {
-      hint = "every name in the weights begins with `" + prefix +
+      hint = "in the weights the names begin with `" + prefix +
              "`: give --strip " + prefix;
     } else if (hasLayersOf(offers, weight->name)) {
       hint = "the weights have `" + weight->name +
@@ -108,6 +113,25 @@ void reportMissing(const std::vector<const WantedWeight *> &missing,
     if (!prefix.empty())
       break; // one hint mends all of them
   }
+}
+
+void warnOfUnclaimed(const std::vector<WantedWeight> &wanted,
+                     const Offers &offers, const StringSet<> &claimed) {
+  constexpr unsigned mostWarnings = 20; // of a checkpoint of something else
+  std::vector<std::string> names;
+  for (const WantedWeight &weight : wanted)
+    names.push_back(weight.name);
+  unsigned unclaimed = 0;
+  for (const auto &[name, offer] : offers) {
+    if (claimed.contains(name) || ++unclaimed > mostWarnings)
+      continue;
+    auto nearest = files::nearestName(name, names);
+    warn(offer.file->path() + ": no parameter is named `" + name + "`",
+         nearest ? "did you mean `" + *nearest + "`?" : std::string());
+  }
+  if (unclaimed > mostWarnings)
+    warn(Twine(unclaimed - mostWarnings) +
+         " more tensors of the weights are no parameters");
 }
 
 } // namespace
@@ -174,14 +198,14 @@ ExitStatus gatherWeights(const CommandLine &line,
   for (const WantedWeight &weight : wanted) {
     auto offer = offers.find(weight.name);
     if (offer == offers.end()) {
-      if (line.seed) {
+      if (line.seed && !weight.embedded) {
         auto made = randomWeight(weight, *line.seed);
         if (!made) {
           fail(toString(made.takeError()));
           return InputFault;
         }
         weights.push_back(std::move(*made));
-      } else if (weight.initial) {
+      } else if (weight.initial && !weight.embedded) {
         note("parameter `" + weight.name + "` is not in the weights: it is " +
              formatv("{0}", *weight.initial).str());
       } else if (!weight.embedded) {
@@ -221,16 +245,7 @@ ExitStatus gatherWeights(const CommandLine &line,
     reportMissing(missing, wanted, offers);
     status = InputFault;
   }
-  std::vector<std::string> names;
-  for (const WantedWeight &weight : wanted)
-    names.push_back(weight.name);
-  for (const auto &[name, offer] : offers) {
-    if (claimed.contains(name))
-      continue;
-    auto nearest = files::nearestName(name, names);
-    warn(offer.file->path() + ": no parameter is named `" + name + "`",
-         nearest ? "did you mean `" + *nearest + "`?" : std::string());
-  }
+  warnOfUnclaimed(wanted, offers, claimed);
   return status;
 }
 

@@ -129,7 +129,8 @@ def SizeFunctions : Pass<"gf-size-functions", "::mlir::ModuleOp"> {
     Moves the attributes of the entry's interface into `gf.description` of the
     module, which later passes and the emission read, and adds the function
     `gatefold_sizes(symbols, sizes)`, which computes all sizes from the open dimensions
-    in the order of runtime/Description.h. A size that overflows is -1.
+    in the order of runtime/Description.h. A size that overflows is -1. The entry is
+    called `gatefold_run_entry` from here on.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"

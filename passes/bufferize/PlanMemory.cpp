@@ -310,7 +310,7 @@ struct PlanMemory : gatefold::impl::PlanMemoryBase<PlanMemory> {
     FailureOr<Interface> interface = Interface::fromModule(module);
     if (failed(interface))
       return signalPassFailure();
-    auto entry = module.lookupSymbol<func::FuncOp>(interface->entry);
+    auto entry = module.lookupSymbol<func::FuncOp>(runFunction);
     if (!entry || entry.getNumArguments() != interface->tensors.size()) {
       module.emitError("has no entry that agrees with ") << descriptionName;
       return signalPassFailure();

@@ -25,7 +25,7 @@ struct LowerAssertions : gatefold::impl::LowerAssertionsBase<LowerAssertions> {
     FailureOr<Interface> interface = Interface::fromModule(module);
     if (failed(interface))
       return signalPassFailure();
-    auto entry = module.lookupSymbol<func::FuncOp>(interface->entry);
+    auto entry = module.lookupSymbol<func::FuncOp>(runFunction);
     if (!entry || entry.getNumResults() != 0) {
       module.emitError("has no entry that agrees with ") << descriptionName;
       return signalPassFailure();
@@ -35,6 +35,8 @@ struct LowerAssertions : gatefold::impl::LowerAssertionsBase<LowerAssertions> {
     entry.walk([&](cf::AssertOp op) { assertions.push_back(op); });
     entry.walk([&](func::ReturnOp op) { returns.push_back(op); });
     OpBuilder builder(&getContext());
+    entry->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
+                   builder.getUnitAttr());
     Type i32 = builder.getI32Type();
     auto makeReturn = [&](Location loc, int32_t code) {
       Value value = arith::ConstantIntOp::create(builder, loc, i32, code);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Emit.h - From the llvm dialect to code -------------------*- C++ -*-===//
 //
-// One object file serves everything: the library links it, the JIT loads it, so that
-// both compute the same bits.
+// One object file serves everything: the library links it, the JIT loads it, so
+// that both compute the same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,8 +39,8 @@ enum class CodeForm { LlvmIr, Assembly, Object };
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 emitCode(mlir::ModuleOp module, const EmitOptions &options, CodeForm form);
 
-/// Links an object with the runtime into a shared library at `path` (temporary name,
-/// renamed). Finds a linker: cc, clang, or lld of LLVM 22.
+/// Links an object with the runtime into a shared library at `path` (temporary
+/// name, renamed). Finds a linker: cc, clang, or lld of LLVM 22.
 llvm::Error linkLibrary(const llvm::MemoryBuffer &object,
                         const EmitOptions &options, llvm::StringRef path);
 

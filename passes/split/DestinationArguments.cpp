@@ -36,7 +36,7 @@ struct DestinationArguments
     FailureOr<Interface> interface = Interface::fromModule(module);
     if (failed(interface))
       return signalPassFailure();
-    auto entry = module.lookupSymbol<func::FuncOp>(interface->entry);
+    auto entry = module.lookupSymbol<func::FuncOp>(runFunction);
     if (!entry || entry.getNumArguments() + entry.getNumResults() !=
                       interface->tensors.size()) {
       module.emitError("has no entry that agrees with ") << descriptionName;

@@ -125,11 +125,14 @@ struct SizeFunctions : gatefold::impl::SizeFunctionsBase<SizeFunctions> {
     FailureOr<Interface> interface = readInterface(*entry);
     if (failed(interface))
       return signalPassFailure();
-    if (module.lookupSymbol(sizesFunction)) {
-      (*entry).emitError() << "the module has a '" << sizesFunction
-                           << "' already";
-      return signalPassFailure();
+    for (StringRef name : {sizesFunction, arenaFunction, runFunction}) {
+      if (module.lookupSymbol(name)) {
+        (*entry).emitError() << "the module has a '" << name << "' already";
+        return signalPassFailure();
+      }
     }
+    (*entry).setName(runFunction);
+    (*entry).setPublic();
     module->setAttr(descriptionName, interface->toAttribute(&getContext()));
     (*entry).removeArgAttrsAttr();
     (*entry).removeResAttrsAttr();

@@ -25,6 +25,9 @@ inline constexpr llvm::StringLiteral naiveAlgorithm = "naive";
 /// Attribute of the module: the interface of the entry.
 inline constexpr llvm::StringLiteral descriptionName = "gf.description";
 
+/// The name that the entry takes, so that none is that of a function of libm.
+inline constexpr llvm::StringLiteral runFunction = "gatefold_run_entry";
+
 /// Functions beside the entry, as runtime/Description.h has them.
 inline constexpr llvm::StringLiteral sizesFunction = "gatefold_sizes";
 inline constexpr llvm::StringLiteral arenaFunction = "gatefold_arena_bytes";

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- EmitCode.cpp - From the llvm dialect to an object ------------------===//
+//
+// Translates, adds the interface, optimises, generates code.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "passes/emit/Emit.h"
+#include "passes/emit/EmitDescription.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+
+using namespace gatefold;
+
+//===----------------------------------------------------------------------===//
+// Target
+//===----------------------------------------------------------------------===//
+
+static void initializeTargets() {
+  static bool once = [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
+    return true;
+  }();
+  (void)once;
+}
+
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+makeTargetMachine(const EmitOptions &options) {
+  initializeTargets();
+  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  std::string processor = options.target;
+  llvm::SubtargetFeatures features;
+  if (options.target == "native") {
+    processor = llvm::sys::getHostCPUName().str();
+    for (const auto &feature : llvm::sys::getHostCPUFeatures())
+      features.AddFeature(feature.first(), feature.second);
+  } else if (options.target == "aarch64") {
+    triple.setTriple("aarch64-unknown-linux-gnu");
+    processor = "generic";
+  } else if (llvm::StringRef(options.target).starts_with("x86-64")) {
+    if (triple.getArch() != llvm::Triple::x86_64)
+      triple.setTriple("x86_64-unknown-linux-gnu");
+  }
+  std::string error;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return llvm::createStringError("no code for target '%s': %s",
+                                   options.target.c_str(), error.c_str());
+  llvm::TargetOptions targetOptions;
+  // One rounding less where the processor has it; the same in every form of the
+  // code, since all forms are one object.
+  targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  auto level = options.optimizationLevel == 0 ? llvm::CodeGenOptLevel::None
+               : options.optimizationLevel == 1
+                   ? llvm::CodeGenOptLevel::Less
+                   : llvm::CodeGenOptLevel::Default;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, processor, features.getString(), targetOptions, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, level));
+  if (!machine)
+    return llvm::createStringError("no code for target '%s'",
+                                   options.target.c_str());
+  if (!machine->getMCSubtargetInfo()->isCPUStringValid(processor))
+    return llvm::createStringError("no processor '%s' among those of %s",
+                                   processor.c_str(), triple.str().c_str());
+  return machine;
+}
+
+//===----------------------------------------------------------------------===//
+// Interface
+//===----------------------------------------------------------------------===//
+
+/// run(arguments, arena): takes the descriptors from an array.
+static llvm::Function *emitRun(llvm::Module &module, unsigned tensorCount) {
+  llvm::LLVMContext &context = module.getContext();
+  auto *pointer = llvm::PointerType::getUnqual(context);
+  llvm::Type *i64 = llvm::Type::getInt64Ty(context);
+  llvm::Function *entry =
+      module.getFunction(("_mlir_ciface_" + runFunction).str());
+  auto *function = llvm::Function::Create(
+      llvm::FunctionType::get(llvm::Type::getInt32Ty(context),
+                              {pointer, pointer}, /*isVarArg=*/false),
+      llvm::GlobalValue::InternalLinkage, "gatefold_run_packed", module);
+  llvm::IRBuilder<> builder(
+      llvm::BasicBlock::Create(context, "entry", function));
+  // The arena as a memref descriptor; nothing reads its size.
+  auto *descriptorType = llvm::StructType::get(
+      context, {pointer, pointer, i64, llvm::ArrayType::get(i64, 1),
+                llvm::ArrayType::get(i64, 1)});
+  llvm::Value *descriptor = builder.CreateAlloca(descriptorType);
+  auto setField = [&](llvm::ArrayRef<unsigned> path, llvm::Value *value) {
+    llvm::SmallVector<llvm::Value *> indices = {builder.getInt32(0)};
+    for (unsigned index : path)
+      indices.push_back(builder.getInt32(index));
+    builder.CreateStore(
+        value, builder.CreateInBoundsGEP(descriptorType, descriptor, indices));
+  };
+  setField({0}, function->getArg(1));
+  setField({1}, function->getArg(1));
+  setField({2}, builder.getInt64(0));
+  setField({3, 0}, builder.getInt64(std::numeric_limits<int64_t>::max()));
+  setField({4, 0}, builder.getInt64(1));
+  llvm::SmallVector<llvm::Value *> arguments;
+  for (unsigned i = 0; i < tensorCount; ++i)
+    arguments.push_back(builder.CreateLoad(
+        pointer,
+        builder.CreateConstInBoundsGEP1_64(pointer, function->getArg(0), i)));
+  arguments.push_back(descriptor);
+  builder.CreateRet(builder.CreateCall(entry, arguments));
+  return function;
+}
+
+/// NAME_create, ...: the functions of runtime/Runtime.h, those that make
+/// something from nothing with the description in front.
+static void emitExports(llvm::Module &module, llvm::GlobalVariable *description,
+                        const EmitOptions &options) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::Type *pointer = llvm::PointerType::getUnqual(context);
+  llvm::Type *status = llvm::Type::getInt32Ty(context);
+  llvm::Type *size = llvm::Type::getInt64Ty(context);
+  llvm::Type *nothing = llvm::Type::getVoidTy(context);
+  struct Export {
+    llvm::StringRef name;
+    llvm::Type *result;
+    llvm::SmallVector<llvm::Type *> parameters;
+    bool takesDescription = false;
+  };
+  const Export exports[] = {
+      {"describe", pointer, {}, true},
+      {"create", status, {pointer}, true},
+      {"destroy", nothing, {pointer}},
+      {"message", pointer, {pointer}},
+      {"prepare", status, {pointer, size, pointer, pointer}},
+      {"context_create", status, {pointer, pointer}},
+      {"context_destroy", nothing, {pointer}},
+      {"context_message", pointer, {pointer}},
+      {"result_shapes", status, {pointer, pointer, pointer}},
+      {"workspace_size", status, {pointer, pointer, pointer}},
+      {"initial_state", status, {pointer, size, pointer}},
+      {"run", status, {pointer, pointer, pointer, pointer, size}},
+  };
+  for (const Export &each : exports) {
+    llvm::SmallVector<llvm::Type *> inner(each.parameters);
+    if (each.takesDescription)
+      inner.insert(inner.begin(), pointer);
+    llvm::FunctionCallee callee = module.getOrInsertFunction(
+        ("gatefold_" + each.name).str(),
+        llvm::FunctionType::get(each.result, inner, /*isVarArg=*/false));
+    auto *function = llvm::Function::Create(
+        llvm::FunctionType::get(each.result, each.parameters,
+                                /*isVarArg=*/false),
+        llvm::GlobalValue::ExternalLinkage, options.name + "_" + each.name,
+        module);
+    llvm::IRBuilder<> builder(
+        llvm::BasicBlock::Create(context, "entry", function));
+    llvm::SmallVector<llvm::Value *> arguments;
+    if (each.takesDescription)
+      arguments.push_back(description);
+    for (llvm::Argument &argument : function->args())
+      arguments.push_back(&argument);
+    llvm::CallInst *call = builder.CreateCall(callee, arguments);
+    if (each.result->isVoidTy())
+      builder.CreateRetVoid();
+    else
+      builder.CreateRet(call);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
+                     unsigned level) {
+  llvm::PipelineTuningOptions tuning;
+  // Straight-line code is rare here, and looking for vectors in it takes time.
+  tuning.SLPVectorization = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager callGraph;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(callGraph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  llvm::OptimizationLevel chosen = level == 0   ? llvm::OptimizationLevel::O0
+                                   : level == 1 ? llvm::OptimizationLevel::O1
+                                   : level == 2 ? llvm::OptimizationLevel::O2
+                                                : llvm::OptimizationLevel::O3;
+  llvm::ModulePassManager manager =
+      level == 0 ? builder.buildO0DefaultPipeline(chosen)
+                 : builder.buildPerModuleDefaultPipeline(chosen);
+  manager.run(module, modules);
+}
+
+static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+generate(llvm::Module &module, llvm::TargetMachine &machine, CodeForm form) {
+  llvm::SmallVector<char, 0> code;
+  llvm::raw_svector_ostream stream(code);
+  if (form == CodeForm::LlvmIr) {
+    module.print(stream, nullptr);
+  } else {
+    llvm::legacy::PassManager manager;
+    auto type = form == CodeForm::Assembly ? llvm::CodeGenFileType::AssemblyFile
+                                           : llvm::CodeGenFileType::ObjectFile;
+    if (machine.addPassesToEmitFile(manager, stream, nullptr, type))
+      return llvm::createStringError(
+          "the target cannot emit this form of code");
+    manager.run(module);
+  }
+  return std::make_unique<llvm::SmallVectorMemoryBuffer>(
+      std::move(code), /*RequiresNullTerminator=*/false);
+}
+
+static bool isIdentifier(llvm::StringRef name) {
+  return !name.empty() && !llvm::isDigit(name.front()) &&
+         llvm::all_of(name,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+gatefold::emitCode(mlir::ModuleOp module, const EmitOptions &options,
+                   CodeForm form) {
+  if (!isIdentifier(options.name))
+    return llvm::createStringError(
+        "'%s' cannot begin the names of a C interface: it needs letters, "
+        "digits and _, and no digit in front",
+        options.name.c_str());
+  mlir::FailureOr<Interface> interface = Interface::fromModule(module);
+  if (mlir::failed(interface))
+    return llvm::createStringError("the module describes no entry");
+  auto machine = makeTargetMachine(options);
+  if (!machine)
+    return machine.takeError();
+
+  mlir::registerBuiltinDialectTranslation(*module.getContext());
+  mlir::registerLLVMDialectTranslation(*module.getContext());
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> translated =
+      mlir::translateModuleToLLVMIR(module, context, options.name);
+  if (!translated)
+    return llvm::createStringError("the module is not all of the llvm dialect");
+  translated->setTargetTriple((*machine)->getTargetTriple());
+  translated->setDataLayout((*machine)->createDataLayout());
+  translated->setPICLevel(llvm::PICLevel::BigPIC);
+  for (llvm::StringRef name :
+       {llvm::StringRef(sizesFunction), llvm::StringRef(arenaFunction)})
+    if (!translated->getFunction(name))
+      return llvm::createStringError("the module has no function '%s'",
+                                     name.str().c_str());
+  if (!translated->getFunction(("_mlir_ciface_" + runFunction).str()))
+    return llvm::createStringError("the module has no function '%s'",
+                                   runFunction.data());
+  for (llvm::Function &function : *translated)
+    if (!function.isDeclaration())
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+
+  llvm::Function *run = emitRun(*translated, interface->tensors.size());
+  auto description = emitDescription(*translated, *interface, options, run);
+  if (!description)
+    return description.takeError();
+  emitExports(*translated, *description, options);
+  for (llvm::Function &function : *translated)
+    if (!function.isDeclaration())
+      function.setDoesNotThrow();
+  std::string fault;
+  llvm::raw_string_ostream faultStream(fault);
+  if (llvm::verifyModule(*translated, &faultStream))
+    return llvm::createStringError("the translated module is malformed: %s",
+                                   fault.c_str());
+  optimize(*translated, **machine, options.optimizationLevel);
+  return generate(*translated, **machine, form);
+}

@@ -39,15 +39,33 @@ Importer::perSequence(const Node &node, Value value, llvm::ArrayRef<Size> lead,
                       llvm::StringRef name, unsigned ownRank) {
   if (!value)
     return mlir::Value();
-  const TensorType &type = value.type();
+  // What was stretched to the whole lead may depend on its first dimension
+  // alone.
+  unsigned rank = value.type().rank();
   unsigned leading = std::min<size_t>(lead.size(), 1);
-  if (type.rank() < ownRank || type.rank() > leading + ownRank)
-    return refuse(node, "`" + name + "=` of more than one leading dimension");
+  while (rank > leading + ownRank && value.node->kind == Node::Kind::Broadcast)
+    value = value.node->operands[0];
+  Shape shape(rank - value.type().rank(), Size(1));
+  llvm::append_range(shape, value.type().shape);
+  Shape kept(shape.begin(), shape.begin() + std::min(leading, rank - ownRank));
+  for (unsigned i = kept.size(); i < rank; ++i) {
+    if (i >= rank - ownRank)
+      kept.push_back(shape[i]);
+    else if (!shape[i].isConstant(1))
+      return refuse(node, "`" + name + "=` of more than one leading dimension");
+  }
   // One for all is one for each.
-  TensorType full{type.element, {}};
+  TensorType full{value.type().element, {}};
   full.shape.append(lead.begin(), lead.begin() + leading);
-  full.shape.append(type.shape.end() - ownRank, type.shape.end());
-  return broadcast(value, full);
+  full.shape.append(kept.end() - ownRank, kept.end());
+  if (isScalar(value))
+    return filled(full, scalar(value));
+  mlir::Value given = reshape(get(value), value.type().shape, kept);
+  mlir::AffineMap map = broadcastMap(kept, full.shape);
+  if (map.isIdentity())
+    return cast(given, typeOf(full));
+  return generic(full, given, map,
+                 [](mlir::ValueRange elements) { return elements[0]; });
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,10 +125,10 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
   for (const auto &inner : node.body.nodes)
     if (auto *argument = llvm::dyn_cast<ArgumentNode>(inner.get()))
       if (argument->number < node.sequences.size())
-        stepsOf[argument] = node.sequences[argument->number];
+        argumentSources[argument] = node.sequences[argument->number];
   for (auto [argument, sequence] :
        llvm::zip(node.body.arguments, node.sequences))
-    stepsOf[argument.node] = sequence;
+    argumentSources[argument.node] = sequence;
 
   LogicalResult imported = success();
   mlir::Location location = b.getLoc();
@@ -196,6 +214,7 @@ LogicalResult Importer::visit(const AttentionNode &node) {
         stretched.shape[leadRank + axis] = resolve(size);
     }
     operands.push_back(broadcast(value, stretched));
+    argumentSources[node.body.arguments[number].node] = value;
   }
   if (queries.empty())
     return refuse(node, "an attention without queries");

@@ -361,8 +361,8 @@ bool Importer::isBounded(Value value, const Size &bound, bool inclusive) {
       value = value.node->operands[0];
       continue;
     case Node::Kind::Argument: {
-      auto step = stepsOf.find(value.node);
-      if (step == stepsOf.end())
+      auto step = argumentSources.find(value.node);
+      if (step == argumentSources.end())
         return false;
       value = step->second;
       continue;

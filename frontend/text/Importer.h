@@ -217,8 +217,8 @@ private:
   /// T and S of the attentions entered so far, and what they are outside.
   llvm::DenseMap<const Symbol *, Size> bodySizes;
   llvm::DenseSet<const Symbol *> querySymbols;
-  /// What an argument of a recurrence's body is a step of.
-  llvm::DenseMap<const Node *, Value> stepsOf;
+  /// What an argument of a body is a part of.
+  llvm::DenseMap<const Node *, Value> argumentSources;
   /// row and position of the attention around.
   mlir::Value row, position;
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/support/SizeResolver.h"
+#include "dialect/GatefoldOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -157,6 +158,14 @@ Value SizeResolver::resolveSize(Value shaped, int64_t dim) {
       })
       .Case<bufferization::MaterializeInDestinationOp>(
           [&](auto copy) { return size(copy.getSource(), dim); })
+      .Case<RowScoresOp>([&](auto row) { return size(row.getKeys(), 0); })
+      .Case<RowSoftmaxOp, RowNeighboursOp, RowTopKOp>(
+          [&](auto row) { return size(row.getScores(), 0); })
+      .Case<RowValuesOp>([&](auto row) { return size(row.getValues(), 1); })
+      .Case<RowVisibleOp>([&](auto row) -> Value {
+        auto attention = row->template getParentOfType<AttentionOp>();
+        return size(attention.getKeyArguments().front(), 0);
+      })
       .Case<DestinationStyleOpInterface>([&](auto destination) {
         return size(destination.getTiedOpOperand(result)->get(), dim);
       })

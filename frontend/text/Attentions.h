@@ -54,10 +54,12 @@ private:
     Shape declared;     // over the body's T and S
   };
 
-  // Attentions.cpp
+  // AttentionDeclaration.cpp
   bool checkDeclaration();
   std::optional<DeclaredAxes> declaredAxes(const TypeSyntax &type,
                                            bool isInput);
+
+  // Attentions.cpp
   bool bindInputs();
   /// The mapped shape, from all that is given.
   bool findLead();
@@ -78,7 +80,8 @@ private:
                                    std::optional<Size> trailing);
   bool readSegments(const EvaluatedArgument &option);
   bool checkEffects();
-  // Grouped heads: the last mapped dimension as a pair (key heads, group).
+
+  // AttentionHeads.cpp: the last mapped dimension as a pair (key heads, group).
   bool groupHeads();
   Tensor grouped(const Given &given);
 

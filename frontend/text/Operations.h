@@ -49,6 +49,12 @@ Item numberFunction(Checker &checker, ElementwiseOp op, const Number &number,
 Item numberExtreme(Checker &checker, bool maximum, const Number &left,
                    const Number &right, Range place);
 
+/// The operation on f64 scalars of the run.
+Item runFunction(Checker &checker, ElementwiseOp op,
+                 llvm::ArrayRef<Number> numbers, Range place);
+/// Of an operator that is elementwise (not `and`, `or`, `@`).
+ElementwiseOp elementwiseOp(BinaryOperator op);
+
 /// A size, or 0 after reporting that it does not fit.
 Size sizeOrError(Checker &checker, std::optional<Size> size, Range place);
 /// The product of sizes; nothing where it does not fit.

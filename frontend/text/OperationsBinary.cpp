@@ -194,7 +194,7 @@ static Item logicalItem(Checker &checker, BinaryOperator op, const Item &left,
                          *common, Element::Bool, place);
 }
 
-static ElementwiseOp tensorOp(BinaryOperator op) {
+ElementwiseOp gatefold::text::elementwiseOp(BinaryOperator op) {
   switch (op) {
   case BinaryOperator::Less:
     return ElementwiseOp::Less;
@@ -266,7 +266,7 @@ Item Checker::binary(BinaryOperator op, const Item &left, const Item &right,
     return erroneous(place);
   }
   bool compares = op >= BinaryOperator::Less && op <= BinaryOperator::NotEqual;
-  return elementwiseItem(*this, what, tensorOp(op), *common,
+  return elementwiseItem(*this, what, elementwiseOp(op), *common,
                          compares ? Element::Bool : common->element, place);
 }
 

@@ -137,49 +137,13 @@ static Number runNumber(Value value) {
 }
 
 /// The operation on f64 scalars.
-static Item runFunction(Checker &checker, ElementwiseOp op,
-                        llvm::ArrayRef<Number> numbers, Range place) {
+Item gatefold::text::runFunction(Checker &checker, ElementwiseOp op,
+                                 llvm::ArrayRef<Number> numbers, Range place) {
   llvm::SmallVector<Tensor, 2> operands;
   for (const Number &number : numbers)
     operands.push_back(checker.numberTensor(number, Element::F64, place));
   Tensor result = checker.elementwise(op, operands, {}, Element::F64, place);
   return makeItem(runNumber(result.value), place);
-}
-
-static std::optional<ElementwiseOp> elementwiseOp(BinaryOperator op) {
-  switch (op) {
-  case BinaryOperator::Less:
-    return ElementwiseOp::Less;
-  case BinaryOperator::LessEqual:
-    return ElementwiseOp::LessEqual;
-  case BinaryOperator::Greater:
-    return ElementwiseOp::Greater;
-  case BinaryOperator::GreaterEqual:
-    return ElementwiseOp::GreaterEqual;
-  case BinaryOperator::Equal:
-    return ElementwiseOp::Equal;
-  case BinaryOperator::NotEqual:
-    return ElementwiseOp::NotEqual;
-  case BinaryOperator::Add:
-    return ElementwiseOp::Add;
-  case BinaryOperator::Subtract:
-    return ElementwiseOp::Subtract;
-  case BinaryOperator::Multiply:
-    return ElementwiseOp::Multiply;
-  case BinaryOperator::Divide:
-    return ElementwiseOp::Divide;
-  case BinaryOperator::FloorDivide:
-    return ElementwiseOp::FloorDivide;
-  case BinaryOperator::Modulo:
-    return ElementwiseOp::Modulo;
-  case BinaryOperator::Power:
-    return ElementwiseOp::Power;
-  case BinaryOperator::Or:
-  case BinaryOperator::And:
-  case BinaryOperator::MatrixMultiply:
-    return std::nullopt;
-  }
-  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -217,24 +181,8 @@ static std::optional<int64_t> wholePower(int64_t base, int64_t exponent) {
   return result;
 }
 
-static bool compare(BinaryOperator op, double left, double right) {
-  switch (op) {
-  case BinaryOperator::Less:
-    return left < right;
-  case BinaryOperator::LessEqual:
-    return left <= right;
-  case BinaryOperator::Greater:
-    return left > right;
-  case BinaryOperator::GreaterEqual:
-    return left >= right;
-  case BinaryOperator::Equal:
-    return left == right;
-  default:
-    return left != right;
-  }
-}
-
-static bool compare(BinaryOperator op, int64_t left, int64_t right) {
+/// The comparison `op` of two numbers.
+template <typename T> static bool compare(BinaryOperator op, T left, T right) {
   switch (op) {
   case BinaryOperator::Less:
     return left < right;
@@ -416,7 +364,7 @@ Item gatefold::text::numberBinary(Checker &checker, BinaryOperator op,
     Element element = a && b ? Element::I64 : Element::F64;
     Tensor operands[] = {checker.numberTensor(left, element, place),
                          checker.numberTensor(right, element, place)};
-    return makeItem(checker.elementwise(*elementwiseOp(op), operands, {},
+    return makeItem(checker.elementwise(elementwiseOp(op), operands, {},
                                         Element::Bool, place),
                     place);
   }
@@ -431,7 +379,7 @@ Item gatefold::text::numberBinary(Checker &checker, BinaryOperator op,
       return erroneous(place);
     }
   }
-  return runFunction(checker, *elementwiseOp(op), {left, right}, place);
+  return runFunction(checker, elementwiseOp(op), {left, right}, place);
 }
 
 Item gatefold::text::numberNegate(Checker &checker, const Number &number,
@@ -442,93 +390,4 @@ Item gatefold::text::numberNegate(Checker &checker, const Number &number,
     return runFunction(checker, ElementwiseOp::Negate, number, place);
   return numberBinary(checker, BinaryOperator::Subtract, wholeNumber(0), number,
                       place);
-}
-
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
-
-static double functionValue(ElementwiseOp op, double x) {
-  switch (op) {
-  case ElementwiseOp::Exp:
-    return std::exp(x);
-  case ElementwiseOp::Log:
-    return std::log(x);
-  case ElementwiseOp::Sqrt:
-    return std::sqrt(x);
-  case ElementwiseOp::Sin:
-    return std::sin(x);
-  case ElementwiseOp::Cos:
-    return std::cos(x);
-  case ElementwiseOp::Tanh:
-    return std::tanh(x);
-  case ElementwiseOp::Erf:
-    return std::erf(x);
-  case ElementwiseOp::Abs:
-    return std::fabs(x);
-  case ElementwiseOp::Sigmoid:
-    return 1 / (1 + std::exp(-x));
-  case ElementwiseOp::LogSigmoid:
-    return std::fmin(x, 0) - std::log1p(std::exp(-std::fabs(x)));
-  case ElementwiseOp::Softplus:
-    return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x)));
-  case ElementwiseOp::Relu:
-    return x < 0 ? 0 : x;
-  case ElementwiseOp::Silu:
-    return x / (1 + std::exp(-x));
-  case ElementwiseOp::Gelu:
-    return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-  default:
-    return x;
-  }
-}
-
-Item gatefold::text::numberFunction(Checker &checker, ElementwiseOp op,
-                                    const Number &number, Range place) {
-  if (op == ElementwiseOp::Abs || op == ElementwiseOp::Relu) {
-    // These keep whole numbers whole.
-    if (number.kind == Number::Kind::Whole) {
-      if (number.whole >= 0)
-        return makeItem(number, place);
-      return op == ElementwiseOp::Relu ? makeItem(wholeNumber(0), place)
-                                       : numberNegate(checker, number, place);
-    }
-    if (number.kind == Number::Kind::Size) {
-      Number other = wholeNumber(0);
-      if (op == ElementwiseOp::Abs) {
-        Item negated = numberNegate(checker, number, place);
-        if (!negated.number())
-          return negated;
-        other = *negated.number();
-      }
-      return numberExtreme(checker, true, number, other, place);
-    }
-  }
-  if (!number.isFixed())
-    return runFunction(checker, op, number, place);
-  double value = functionValue(op, fixedValue(number));
-  if (std::isnan(value) && !std::isnan(fixedValue(number))) {
-    checker.diagnostics.error(place, Twine("`") + spelling(op) + "` of " +
-                                         text(number) + " is not a number");
-    return erroneous(place);
-  }
-  return makeItem(resultNumber(value), place);
-}
-
-Item gatefold::text::numberExtreme(Checker &checker, bool maximum,
-                                   const Number &left, const Number &right,
-                                   Range place) {
-  if (left.isFixed() && right.isFixed()) {
-    bool first = maximum ? fixedValue(left) >= fixedValue(right)
-                         : fixedValue(left) <= fixedValue(right);
-    return makeItem(first ? left : right, place);
-  }
-  std::optional<Size> a = asSize(left), b = asSize(right);
-  if (a && b)
-    if (std::optional<Size> size =
-            maximum ? Size::maximum(*a, *b) : Size::minimum(*a, *b))
-      return makeItem(sizeNumber(*size), place);
-  return runFunction(checker,
-                     maximum ? ElementwiseOp::Maximum : ElementwiseOp::Minimum,
-                     {left, right}, place);
 }

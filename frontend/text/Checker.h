@@ -100,6 +100,7 @@ struct Instance {
   int64_t layers = 0; // 0: no `layers=`
   bool bidirectional = false;
   bool used = false;
+  bool broken = false; // its declaration is wrong (reported)
   /// Numbers of the program's parameters, made at the first use. Key: of a
   /// layer its own name (`weight`), else see CheckInstance.cpp; nested
   /// instances likewise.
@@ -113,8 +114,9 @@ struct AttentionContext {
   const Symbol *query = nullptr; // T
   const Symbol *key = nullptr;   // S
   bool usesVisibility = false;   // softmax or `visible` occurred
-  /// How many funcs called from the body are being evaluated (evaluateBody counts
-  /// them): inside those neither softmax nor the names of the body exist.
+  /// How many funcs called from the body are being evaluated (evaluateBody
+  /// counts them): inside those neither softmax nor the names of the body
+  /// exist.
   unsigned functionDepth = 0;
 };
 
@@ -133,6 +135,7 @@ public:
 
   Diagnostics &diagnostics;
   Program &program() { return *programStorage; }
+  std::unique_ptr<Program> takeProgram() { return std::move(programStorage); }
   Element floatType() const { return options.floatType; }
 
   /// Appends a node to the graph being built, with the present place and calls.
@@ -211,11 +214,13 @@ public:
   Item callLayer(Instance &instance,
                  llvm::ArrayRef<EvaluatedArgument> arguments, Range range);
 
-  /// `row`, `col`, `position`, `visible` in the body of an attention itself (not in
-  /// a func called from it): a name that no local hides. Nothing for other names.
+  /// `row`, `col`, `position`, `visible` in the body of an attention itself
+  /// (not in a func called from it): a name that no local hides. Nothing for
+  /// other names.
   std::optional<Item> attentionName(llvm::StringRef name, Range place);
-  /// A call of an attention: options, leads, grouped heads, the body. Also reports
-  /// what its declaration may not hold (names of inputs, results without T).
+  /// A call of an attention: options, leads, grouped heads, the body. Also
+  /// reports what its declaration may not hold (names of inputs, results
+  /// without T).
   Item callAttention(const Declaration &declaration, Package::File &file,
                      llvm::ArrayRef<EvaluatedArgument> arguments,
                      Identifier callee, Range range);

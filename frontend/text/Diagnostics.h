@@ -57,6 +57,8 @@ public:
   bool hasErrors() const { return errors != 0; }
   unsigned errorCount() const { return errors; }
   const std::deque<Diagnostic> &all() const { return diagnostics; }
+  /// For notes that are known later, such as the calls around.
+  std::deque<Diagnostic> &all() { return diagnostics; }
   Sources &getSources() const { return sources; }
 
   /// Prints all in order of file and position (stable), each once. A message or

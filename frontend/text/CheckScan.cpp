@@ -210,9 +210,13 @@ bool CellPass::startStates(Body &body) {
   for (auto [number, slot] : llvm::enumerate(slots)) {
     slot.next.reset();
     slot.nextRange = Range();
-    std::optional<Tensor> declared = checks.stateValue(
-        body, slot, slot.initial,
-        "the initial value of `" + slot.syntax->name.name + "`");
+    bool isNumber = slot.initial.number() || slot.initial.boolean();
+    std::optional<Tensor> declared =
+        isNumber ? checks.asTensor(slot.initial, slot.type.element,
+                                   "the initial value")
+                 : checks.stateValue(body, slot, slot.initial,
+                                     "the initial value of `" +
+                                         slot.syntax->name.name + "`");
     if (!declared)
       return false;
     declaredStarts.push_back(full(*declared, slot.type.shape));

@@ -68,6 +68,8 @@ std::optional<LayerSettings> gatefold::text::readSettings(Checker &checker,
     valid &= !argument.item.isError();
   }
 
+  // A misspelled name explains one that is missing.
+  bool explained = !valid;
   LayerSettings settings;
   for (const LayerSetting &setting : layer.settings) {
     auto found = given.find(setting.name);
@@ -77,6 +79,8 @@ std::optional<LayerSettings> gatefold::text::readSettings(Checker &checker,
     std::string what = ("`" + setting.name + "`").str();
     switch (setting.kind) {
     case LayerSetting::Kind::Dimension: {
+      if (!item && explained)
+        break;
       if (!item) {
         diagnostics
             .error(instance.range, Twine("dimension ") + what + " of `" +
@@ -94,6 +98,8 @@ std::optional<LayerSettings> gatefold::text::readSettings(Checker &checker,
     }
     case LayerSetting::Kind::Whole: {
       if (!item && setting.otherwise < double(setting.least)) {
+        if (explained)
+          break;
         diagnostics
             .error(instance.range,
                    Twine("`") + layer.name + "` needs the setting " + what)

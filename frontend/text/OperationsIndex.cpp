@@ -199,6 +199,9 @@ Item Indexing::apply(ArrayRef<Checker::EvaluatedIndex> entries) {
       unsigned axis = taken.size();
       const Size &size = base.own()[axis];
       bool isNumber = entry.kind == IndexEntry::Kind::Number;
+      // A number takes one of T or S, whichever it is.
+      if (isNumber && !checkFreeAxis(checker, "[...]", base, axis, entry.range))
+        return erroneous(place);
       std::optional<Taken> part = isNumber
                                       ? single(*entry.value, size, entry.range)
                                       : slice(entry, size);

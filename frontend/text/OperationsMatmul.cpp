@@ -79,7 +79,6 @@ public:
   Item make();
 
 private:
-  void reportShapes();
   /// Whether it is a product of an attention's own kind, or is not allowed
   /// there.
   std::optional<Item> inAttention();
@@ -96,13 +95,6 @@ private:
 
 } // namespace
 
-void Product::reportShapes() {
-  checker.diagnostics.error(
-      place, "`@`: " + checker.describe(makeItem(left.tensor, place)) +
-                 " and " + checker.describe(makeItem(right.tensor, place)) +
-                 " do not fit");
-}
-
 void Product::label(ArrayRef<Size> axes, ArrayRef<Size> common, int64_t first,
                     llvm::SmallVectorImpl<int64_t> &labels) {
   size_t skipped = common.size() - axes.size();
@@ -117,7 +109,12 @@ Item Product::make() {
   std::string message =
       "`@`: " + checker.describe(makeItem(left.tensor, place)) + " and " +
       checker.describe(makeItem(right.tensor, place)) + " do not fit";
-  auto report = [&] { reportShapes(); };
+  auto report = [&] { checker.diagnostics.error(place, message); };
+  if (rowAxes(checker, left.tensor.value.type().shape).isMap() &&
+      rowAxes(checker, right.tensor.value.type().shape).isMap()) {
+    reportWholeMap(checker, "two maps cannot be multiplied with `@`", place);
+    return erroneous(place);
+  }
   if (!requireSame(checker, left.contracted, right.contracted, place, message,
                    report))
     return erroneous(place);
@@ -175,10 +172,6 @@ std::optional<Item> Product::inAttention() {
   const Shape &rightShape = right.tensor.value.type().shape;
   RowAxes leftAxes = rowAxes(checker, leftShape);
   RowAxes rightAxes = rowAxes(checker, rightShape);
-  if (leftAxes.isMap() && rightAxes.isMap()) {
-    reportWholeMap(checker, "two maps cannot be multiplied with `@`", place);
-    return erroneous(place);
-  }
   if (isQueryAxis(checker, left.contracted)) {
     reportMixesQueries(checker, "@", place);
     return erroneous(place);

@@ -219,6 +219,30 @@ mlir::AffineExpr Importer::affineSize(const Size &size) {
   return sum;
 }
 
+mlir::AffineExpr Importer::nonNegativity(const Size &size) {
+  mlir::AffineExpr expression = affineSize(size);
+  return expression ? expression.floorDiv(int64_t(1) << 62) : expression;
+}
+
+std::optional<Size> Importer::orderOf(const Size &left, const Size &right) {
+  for (auto [whole, other] : {std::pair(left, right), std::pair(right, left)}) {
+    llvm::ArrayRef<Size::Term> terms = whole.terms();
+    if (terms.size() != 1 || terms[0].coefficient != 1 ||
+        terms[0].factors.size() != 1)
+      continue;
+    const Size::Atom &atom = *terms[0].factors[0];
+    bool isMaximum = atom.kind == Kind::Maximum;
+    if (!isMaximum && atom.kind != Kind::Minimum)
+      continue;
+    for (auto [chosen, rest] :
+         {std::pair(atom.left, atom.right), std::pair(atom.right, atom.left)})
+      if (chosen == other)
+        return isMaximum ? Size::subtract(chosen, rest)
+                         : Size::subtract(rest, chosen);
+  }
+  return std::nullopt;
+}
+
 mlir::AffineMap Importer::affineMap(llvm::ArrayRef<mlir::AffineExpr> sizes) {
   return mlir::AffineMap::get(0, program.symbols.size(), sizes, &context);
 }
@@ -238,11 +262,9 @@ LogicalResult Importer::requireNonNegative(const Node &node,
     Size resolved = resolve(size);
     if (!checkedSizes.try_emplace(resolved.str(), true).second)
       continue;
-    mlir::AffineExpr expression = affineSize(resolved);
-    if (!expression || resolved.constant())
+    mlir::AffineExpr quotient = nonNegativity(resolved);
+    if (!quotient || resolved.constant())
       return refuse(node, "a size that may be negative, " + resolved.str());
-    // size // 2**62 is 0 for all that is not negative, and -1 below.
-    mlir::AffineExpr quotient = expression.floorDiv(int64_t(1) << 62);
     equalities.push_back(mlir::AffineMapAttr::get(
         affineMap({quotient, b.getAffineConstantExpr(0)})));
     equalityMessages.push_back(

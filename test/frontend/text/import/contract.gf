@@ -2,8 +2,8 @@
 # RUN: gatefold compile %s --emit import | FileCheck %s
 # Products are linalg.contract on f32 sums that start at 0.
 
-model contract(x: [B, T, 40], y: [B, T, 40], v: [40])
-    -> (a: [B, T, 8], b: [B, T, T], c: [B, T], d: []) {
+model contract(x: [B, T, 40], y: [B, T, 40], v: [40]) ->
+    (a: [B, T, 8], b: [B, T, T], c: [B, T], d: []) {
   param fc: linear(N=8)
   return fc(x), x @ y.T, x @ v, v @ v
 }

@@ -3,8 +3,8 @@
 # One linalg.generic for each operation, with the numbers inside; broadcasting is
 # in the maps.
 
-model elementwise(x: [B, T, 8], row: [B, 1, 8], n: i64[B], m: bool[B, T, 8])
-    -> (a: [B, T, 8], b: [B, T, 8], c: [B, T, 8], d: [B, T, 8], e: [B, T, 8],
+model elementwise(x: [B, T, 8], row: [B, 1, 8], n: i64[B], m: bool[B, T, 8]) ->
+    (a: [B, T, 8], b: [B, T, 8], c: [B, T, 8], d: [B, T, 8], e: [B, T, 8],
         f: i64[B], g: i64[B], h: [B, T, 8], i: i64[B, T, 8]) {
   return (x * 0.5 + row, sigmoid(x), softplus(x), gelu(x), where(m, max(x, 0), x**2),
           n // 3, n % n, x // 2, i64(x))

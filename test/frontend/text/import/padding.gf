@@ -2,8 +2,8 @@
 # RUN: gatefold compile %s --emit import | FileCheck %s
 # Reflection and edges read by computed places; an open dimension may be empty.
 
-model padding(x: [B, 4], y: [B, T]) -> (a: [B, 8], b: [B, T + 3]) {
-  return pad(x, right=4, mode="reflect"), pad(y, left=3, mode="edge")
+model padding(x: [B, 4], y: [B, T]) -> (a: [B, 7], b: [B, T + 3]) {
+  return pad(x, right=3, mode="reflect"), pad(y, left=3, mode="edge")
 }
 
 # CHECK: linalg.generic

@@ -9,8 +9,8 @@ cell counter(h0: [H]) -> [H] {
   return h'
 }
 
-model recurrence(x: [B, T, 40], lengths: i64[B], border: bool[B, T], start: [B, 4])
-    -> (a: [B, T, 16], b: [B, T, 8], c: [B, 7, 4]) {
+model recurrence(x: [B, T, 40], lengths: i64[B], border: bool[B, T], start: [B, 4]) ->
+    (a: [B, T, 16], b: [B, T, 8], c: [B, 7, 4]) {
   param both: lstm(H=8, layers=1, bidirectional=true), rnn: gru(H=8), count: counter()
   a, _ = scan(both, x, lengths=lengths)
   b, _ = scan(rnn, x, reset=border)

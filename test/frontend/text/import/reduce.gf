@@ -2,8 +2,8 @@
 # RUN: gatefold compile %s --emit import | FileCheck %s
 # Reductions run innermost and in order; what stands behind a length is not read.
 
-model reduce(x: [B, T, 8], lengths: i64[B])
-    -> (a: [B, 8], b: [B, 8], c: [B, T], d: i64[B, T], e: [B, T, 8]) {
+model reduce(x: [B, T, 8], lengths: i64[B]) ->
+    (a: [B, 8], b: [B, 8], c: [B, T], d: i64[B, T], e: [B, T, 8]) {
   return (sum(x, axis=1), mean(x, axis=1, lengths=lengths), max(x, axis=2),
           argmax(x, axis=2), softmax(x, axis=2, where=x > 0))
 }

@@ -2,8 +2,8 @@
 # RUN: gatefold compile %s --emit import | FileCheck %s
 # Nodes that move elements.
 
-model shapes(x: [B, T, 8])
-    -> (a: [B, 2, T, 4], b: [B*T, 8], c: [B, T, 3], d: [B, 2*T, 8], e: [B, T, 12],
+model shapes(x: [B, T, 8]) ->
+    (a: [B, 2, T, 4], b: [B*T, 8], c: [B, T, 3], d: [B, 2*T, 8], e: [B, T, 12],
         f: [B, T, 8], g: i64[T]) {
   return (split_heads(x, 2), reshape(x, (B*T, 8)), x[:, :, 1:6:2], concat(x, x, axis=1),
           pad(x, left=1, right=3), flip(x, axis=1), arange(T))

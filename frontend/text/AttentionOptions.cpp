@@ -220,17 +220,9 @@ bool AttentionCall::readTensors() {
       std::optional<Size> count =
           number ? asSize(*number) : std::optional<Size>();
       if (count) {
-        std::string message = "lengths is " + count->str() +
-                              ", more than the keys, " + keySize.str();
-        auto report = [&] { checker.diagnostics.error(item.range, message); };
-        std::optional<Size> least = Size::minimum(*count, keySize);
-        std::optional<Size> most = Size::maximum(*count, Size());
-        if (!least || !most)
-          report();
-        good &=
-            least && most &&
-            checker.requireEqual(*least, *count, item.range, message, report) &&
-            checker.requireEqual(*most, *count, item.range, message, report);
+        good &= requireWithin(checker, *count, keySize, item.range,
+                              "lengths is " + count->str() +
+                                  ", found a size of " + keySize.str());
       } else {
         checker.requireValues(lengths, keySize, true);
       }

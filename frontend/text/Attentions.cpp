@@ -171,11 +171,21 @@ void AttentionCall::moveToFront(Input &input) {
       checker.permuteOwn(input.given.entered, permutation, input.given.range);
 }
 
-/// The body's argument as the body sees it: of the declared shape.
-Item AttentionCall::bodyArgument(const Input &input, unsigned number) {
+/// An input as the body sees it: of the declared shape.
+Item AttentionCall::bodyInput(const Input &input) {
   Range place = declaration.inputs[input.index].name.range;
+  if (input.isConstant()) {
+    auto &given = *llvm::cast<ConstantNode>(input.given.tensor.value.node);
+    auto &constant = checker.make<ConstantNode>(place);
+    constant.real = given.real;
+    constant.integer = given.integer;
+    constant.results = given.results;
+    Tensor tensor{Value{&constant, 0}, 0};
+    return makeItem(checker.broadcast(tensor, {}, input.declared, place),
+                    input.given.range);
+  }
   auto &argument = checker.make<ArgumentNode>(place);
-  argument.number = number;
+  argument.number = node->body.arguments.size();
   TensorType type;
   type.element = input.given.tensor.element();
   type.shape = input.bodyOwn;
@@ -213,7 +223,8 @@ bool AttentionCall::evaluate() {
                                 : node->captures;
   };
   for (const Input &input : inputs)
-    operands(input.role).push_back(input.given.entered.value);
+    if (!input.isConstant())
+      operands(input.role).push_back(input.given.entered.value);
   node->lead = callerLead;
   node->lead.append(extras.begin(), extras.end());
   if (isGrouped) {
@@ -245,11 +256,10 @@ bool AttentionCall::evaluate() {
   context.key = keySymbol;
   std::vector<Item> items = call.inputs;
   Graph *outer = checker.setGraph(&node->body);
-  unsigned number = 0;
   for (Role role : {Role::Query, Role::Key, Role::Pair, Role::Capture})
     for (const Input &input : inputs)
       if (input.role == role)
-        items[input.index] = bodyArgument(input, number++);
+        items[input.index] = bodyInput(input);
   checker.setGraph(outer);
 
   std::vector<std::pair<std::string, Size>> dimensions;

@@ -52,6 +52,11 @@ private:
     unsigned front = 0; // the axis that was moved to the front outside
     Shape bodyOwn;      // shape of the body's argument
     Shape declared;     // over the body's T and S
+    /// A number: it is made anew in the body, so that the body shows it.
+    bool isConstant() const {
+      return role == Role::Capture &&
+             llvm::isa<ConstantNode>(given.tensor.value.node);
+    }
   };
 
   // AttentionDeclaration.cpp
@@ -64,7 +69,7 @@ private:
   /// The mapped shape, from all that is given.
   bool findLead();
   void moveToFront(Input &input);
-  Item bodyArgument(const Input &input, unsigned number);
+  Item bodyInput(const Input &input);
   bool evaluate();
   Item results();
   Item result(unsigned index, llvm::ArrayRef<Size> own);

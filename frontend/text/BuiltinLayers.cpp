@@ -266,14 +266,11 @@ Item Checker::callLayer(Instance &instance,
     if (!x && item.number()) {
       const Size &rows = settings->dimensions.at("V");
       std::optional<Size> index = asSize(*item.number());
-      std::optional<int64_t> whole = index ? index->constant() : std::nullopt;
-      if (whole &&
-          (*whole < 0 || (rows.constant() && *whole >= *rows.constant()))) {
-        diagnostics.error(item.range, Twine("index ") + Twine(*whole) +
-                                          " is out of range for a size of " +
-                                          rows.str());
+      if (index && !requireWithin(
+                       *this, *index, Size::subtract(rows, Size(1)), item.range,
+                       "index " + index->str() +
+                           " is out of range for a size of " + rows.str()))
         return erroneous(range);
-      }
       if (index)
         x = numberTensor(*item.number(), Element::I64, range);
     }

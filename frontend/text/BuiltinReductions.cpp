@@ -15,6 +15,7 @@ std::optional<Tensor> gatefold::text::integerTensor(Checker &checker,
                                                     const Item &item,
                                                     ArrayRef<Size> expected,
                                                     StringRef shown) {
+  // (A number is the same for all.)
   if (const Number *number = item.number())
     if (number->kind == Number::Kind::Whole ||
         number->kind == Number::Kind::Size)
@@ -108,7 +109,15 @@ static Item callReduce(Arguments &arguments) {
                             checker.describe(before));
     if (!lengths)
       return erroneous(place);
-    checker.requireValues(lengths->value, size, true);
+    if (const Number *number = item->number()) {
+      Size count = *asSize(*number);
+      if (!requireWithin(checker, count, size, item->range,
+                         "lengths is " + count.str() + ", found a size of " +
+                             size.str()))
+        return erroneous(place);
+    } else {
+      checker.requireValues(lengths->value, size, true);
+    }
     // Both have the whole lead, so that their shapes say which belongs to
     // which.
     Shape lead = commonLead({tensor, *lengths});
@@ -214,14 +223,11 @@ Item gatefold::text::takeItem(Checker &checker, StringRef what,
   std::optional<Tensor> indices;
   if (const Number *number = item.number()) {
     if (std::optional<Size> size = asSize(*number)) {
-      std::optional<int64_t> index = size->constant();
-      std::optional<int64_t> bound = count.constant();
-      if (index && (*index < 0 || (bound && *index >= *bound))) {
-        checker.diagnostics.error(
-            item.range, Twine("index ") + Twine(*index) +
-                            " is out of range for a size of " + count.str());
+      if (!requireWithin(checker, *size, Size::subtract(count, Size(1)),
+                         item.range,
+                         "index " + size->str() +
+                             " is out of range for a size of " + count.str()))
         return erroneous(place);
-      }
       indices = checker.numberTensor(*number, Element::I64, place);
     }
   } else if (const Tensor *tensor = item.tensor()) {
@@ -238,7 +244,8 @@ Item gatefold::text::takeItem(Checker &checker, StringRef what,
     }
     return erroneous(place);
   }
-  checker.requireValues(indices->value, count, false);
+  if (!item.number())
+    checker.requireValues(indices->value, count, false);
   if (table.leadRank)
     flattenTable(checker, table, *indices, place);
   Shape own(indices->own());

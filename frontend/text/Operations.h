@@ -65,6 +65,12 @@ bool requireSame(Checker &checker, const Size &left, const Size &right,
                  Range place, const llvm::Twine &message,
                  llvm::function_ref<void()> report);
 
+/// 0 <= value <= most in every run: `message` is reported where that cannot be,
+/// and recorded where it depends on the run. False after an error.
+bool requireWithin(Checker &checker, const Size &value,
+                   std::optional<Size> most, Range place,
+                   const llvm::Twine &message);
+
 //===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//

@@ -39,6 +39,7 @@ private:
                              const Size &size);
   /// A bound of a slice: negative ones count from the end, all are cut to the
   /// size.
+  std::optional<Size> low(const std::optional<Item> &item, const Size &size);
   std::optional<Size> cut(const std::optional<Item> &item, const Size &size,
                           const Size &otherwise);
 
@@ -81,27 +82,20 @@ std::optional<Taken> Indexing::single(const Item &item, const Size &size,
     return std::nullopt;
   std::string message =
       "index " + given->str() + " is out of range for a size of " + size.str();
-  auto report = [&] { checker.diagnostics.error(range, message); };
-  if (checker.isUnknown(size) || checker.isUnknown(*index))
-    return Taken{*index, Size(1), 1, true};
-  std::optional<int64_t> whole = index->constant(), bound = size.constant();
-  if ((whole && *whole < 0) || (whole && bound && *whole >= *bound)) {
-    report();
-    return std::nullopt;
-  }
-  // Inside where max(index, 0) is the index, and min(size, index + 1) is index
-  // + 1.
-  std::optional<Size> next = Size::add(*index, Size(1));
-  std::optional<Size> low = Size::maximum(*index, Size());
-  std::optional<Size> high = next ? Size::minimum(size, *next) : std::nullopt;
-  if (!low || !high) {
-    report();
-    return std::nullopt;
-  }
-  if (!checker.requireEqual(*low, *index, range, message, report) ||
-      !checker.requireEqual(*high, *next, range, message, report))
+  if (!requireWithin(checker, *index, Size::subtract(size, Size(1)), range,
+                     message))
     return std::nullopt;
   return Taken{*index, Size(1), 1, true};
+}
+
+std::optional<Size> Indexing::low(const std::optional<Item> &item,
+                                  const Size &size) {
+  if (!item)
+    return Size();
+  std::optional<Size> place = bound(*item);
+  if (place && isNegative(*place))
+    place = Size::add(size, *place);
+  return place ? Size::maximum(*place, Size()) : std::nullopt;
 }
 
 std::optional<Size> Indexing::cut(const std::optional<Item> &item,
@@ -109,14 +103,11 @@ std::optional<Size> Indexing::cut(const std::optional<Item> &item,
   if (!item)
     return otherwise;
   std::optional<Size> place = bound(*item);
-  if (place && isNegative(*place))
-    place = Size::add(size, *place);
-  std::optional<Size> low =
-      place ? Size::maximum(*place, Size()) : std::nullopt;
-  std::optional<Size> result = low ? Size::minimum(*low, size) : std::nullopt;
-  if (place && !result)
-    sizeOrError(checker, std::nullopt, item->range);
-  return result;
+  if (!place)
+    return std::nullopt;
+  std::optional<Size> least = low(item, size);
+  return sizeOrError(
+      checker, least ? Size::minimum(*least, size) : std::nullopt, item->range);
 }
 
 std::optional<Taken> Indexing::slice(const Checker::EvaluatedIndex &entry,
@@ -144,7 +135,11 @@ std::optional<Taken> Indexing::slice(const Checker::EvaluatedIndex &entry,
   std::optional<Size> stop = cut(entry.stop, size, size);
   if (!start || !stop)
     return std::nullopt;
-  std::optional<Size> length = Size::subtract(*stop, *start);
+  // Without the cut of the start, which makes no difference to the length: what
+  // remains reads as it was written, T - 1.
+  std::optional<Size> from = low(entry.start, size);
+  std::optional<Size> length =
+      from ? Size::subtract(*stop, *from) : std::nullopt;
   if (length)
     length = Size::maximum(*length, Size());
   if (length && taken.step != 1) {

@@ -125,6 +125,22 @@ bool gatefold::text::requireSame(Checker &checker, const Size &left,
   return checker.requireEqual(left, right, place, message, report);
 }
 
+bool gatefold::text::requireWithin(Checker &checker, const Size &value,
+                                   std::optional<Size> most, Range place,
+                                   const Twine &message) {
+  std::string text = message.str();
+  auto report = [&] { checker.diagnostics.error(place, text); };
+  // Written as equalities, which is what a run can compare.
+  std::optional<Size> low = Size::maximum(value, Size());
+  std::optional<Size> high = most ? Size::minimum(*most, value) : std::nullopt;
+  if (!low || !high) {
+    report();
+    return false;
+  }
+  return requireSame(checker, *low, value, place, text, report) &&
+         requireSame(checker, *high, value, place, text, report);
+}
+
 //===----------------------------------------------------------------------===//
 // Numbers of the run
 //===----------------------------------------------------------------------===//

@@ -28,6 +28,8 @@ bool Checker::Implementation::enter(const Declaration &declaration,
     diagnostic.note(site, "`" + calls.back().declaration->name.name +
                               "` calls `" + name + "` here");
     failed.insert(calls.back().declaration);
+    // Its notes tell all calls already.
+    complete.insert(checker.diagnostics.all().size() - 1);
     return false;
   }
   if (calls.size() >= maximumCalls) {
@@ -55,7 +57,7 @@ void Checker::Implementation::leave() {
   constexpr size_t maximumNotes = 8;
   for (size_t i = call.diagnosticsBefore; i < diagnostics.size(); ++i) {
     Diagnostic &diagnostic = diagnostics[i];
-    if (diagnostic.severity != Severity::Error)
+    if (diagnostic.severity != Severity::Error || complete.count(i))
       continue;
     bool isOwn = isInside(diagnostic.range) && !isInside(call.site);
     bool isFurther = !diagnostic.notes.empty() &&

@@ -161,6 +161,8 @@ struct Checker::Implementation {
     size_t diagnosticsBefore;
   };
   std::vector<Call> calls;
+  std::set<size_t>
+      complete; // diagnostics that need no notes of the calls around
   /// The declaration that is checked or compiled: what it needs is given by
   /// --dim and --arg.
   const Declaration *entryDeclaration = nullptr;

@@ -32,8 +32,9 @@ Callee Checker::Implementation::resolve(Identifier name, Package::File &file) {
     callee.declaration = found;
     callee.file = imported;
   }
-  if (callee.declaration)
-    callee.kind = Callee::Kind::Declaration;
+  if (callee.declaration) // one in a text with errors stays silent
+    callee.kind = callee.file->broken ? Callee::Kind::Ambiguous
+                                      : Callee::Kind::Declaration;
   else if (isBuiltinLayer(name.name))
     callee.kind = Callee::Kind::Layer;
   else if (isBuiltinFunction(name.name) || name.name == "scan" ||

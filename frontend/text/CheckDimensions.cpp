@@ -308,22 +308,28 @@ bool Checker::Implementation::bindShapes(Body &body,
     if (!tensor.item.isError() && !tensor.scalar)
       for (size_t i = 0; i < tensor.shape.size(); ++i)
         pending.push_back({&tensor, i});
-  bool good = true;
-  for (bool progress = true; progress && good;) {
-    progress = false;
+  // A size fixed to 1 stretches, so it tells a dimension only if nothing else
+  // does.
+  bool good = true, takeOnes = false;
+  while (!pending.empty() && good) {
+    bool progress = false;
     std::vector<Axis> left;
     for (const Axis &axis : pending) {
-      Solved solved =
-          matchDimension(body, *axis.tensor->type->shape[axis.number],
-                         axis.tensor->shape[axis.number], *axis.tensor);
+      const Expression &declared = *axis.tensor->type->shape[axis.number];
+      const Size &given = axis.tensor->shape[axis.number];
+      Solved solved = Solved::Pending;
+      if (takeOnes || !given.isConstant(1) ||
+          unknownNames(body, declared).empty())
+        solved = matchDimension(body, declared, given, *axis.tensor);
       good &= solved != Solved::Failed;
       progress |= solved == Solved::Done;
       if (solved == Solved::Pending)
         left.push_back(axis);
     }
     pending = std::move(left);
-    if (pending.empty())
+    if (!progress && takeOnes)
       break;
+    takeOnes = !progress;
   }
   return bindDefaults(body) && good;
 }

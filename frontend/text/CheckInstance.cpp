@@ -255,10 +255,19 @@ void Checker::Implementation::checkSettings(Instance &instance) {
             "`" + argument.name->name + "` is given twice");
   }
   if (!instance.declaration) {
-    if (llvm::none_of(instance.settings, [](const EvaluatedArgument &argument) {
+    if (llvm::any_of(instance.settings, [](const EvaluatedArgument &argument) {
           return argument.item.isError();
         }))
-      checker.checkLayerSettings(instance);
+      return;
+    // A size that is not whole: say what it was made of.
+    for (const EvaluatedArgument &argument : instance.settings) {
+      const Number *number = argument.item.number();
+      if (number && number->kind == Number::Kind::Real && body &&
+          llvm::isUpper(argument.name->name.front()) &&
+          !dimensionFrom(argument.item, body, argument.expression))
+        return;
+    }
+    checker.checkLayerSettings(instance);
     return;
   }
 

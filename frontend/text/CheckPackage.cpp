@@ -80,8 +80,10 @@ Package::File &Package::add(std::string shownName, std::string canonical,
 
 bool Package::load(StringRef name, std::string &error) {
   std::optional<std::string> text = readText(name, error);
-  if (!text)
+  if (!text) {
+    error = "cannot read `" + name.str() + "`: " + error;
     return false;
+  }
   add(name.str(), canonical(name), std::move(*text));
   for (size_t i = 0; i < files.size(); ++i)
     loadImports(*files[i]);

@@ -187,6 +187,8 @@ LogicalResult Importer::setAttributes() {
       function.setResultAttr(index, names::state, b.getUnitAttr());
   }
 
+  // The program's own come first: their messages say more.
+  llvm::SmallVector<mlir::Attribute> maps, messages;
   for (const SizeEquality &equality : program.equalities) {
     mlir::AffineExpr left = affineSize(equality.left),
                      right = affineSize(equality.right);
@@ -199,12 +201,14 @@ LogicalResult Importer::setAttributes() {
       return refuse(equality.range, "the comparison of " + equality.left.str() +
                                         " and " + equality.right.str() +
                                         " when a run starts");
-    equalities.push_back(mlir::AffineMapAttr::get(affineMap({left, right})));
-    equalityMessages.push_back(b.getStringAttr(equality.message));
+    maps.push_back(mlir::AffineMapAttr::get(affineMap({left, right})));
+    messages.push_back(b.getStringAttr(equality.message));
   }
-  if (!equalities.empty()) {
-    function->setAttr(names::equal, b.getArrayAttr(equalities));
-    function->setAttr(names::equalMessages, b.getArrayAttr(equalityMessages));
+  maps.append(equalities);
+  messages.append(equalityMessages);
+  if (!maps.empty()) {
+    function->setAttr(names::equal, b.getArrayAttr(maps));
+    function->setAttr(names::equalMessages, b.getArrayAttr(messages));
   }
   return success();
 }

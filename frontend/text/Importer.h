@@ -228,7 +228,8 @@ private:
   /// row and position of the attention around.
   mlir::Value row, position;
 
-  /// Sizes that a run must find to be equal, with messages.
+  /// Sizes that a run must find to be equal beside those that the program
+  /// names, with messages.
   llvm::SmallVector<mlir::Attribute> equalities, equalityMessages;
   std::map<std::string, bool> checkedSizes;
 };

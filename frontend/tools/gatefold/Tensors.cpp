@@ -218,14 +218,18 @@ int64_t HostTensor::count() const {
   return product;
 }
 
-double HostTensor::at(int64_t index) const {
+int64_t HostTensor::integerAt(int64_t index) const {
   if (type.code == boolCode)
     return load<uint8_t>(bytes, index);
-  if (type.code == floatCode)
-    return type.bits == 64 ? load<double>(bytes, index)
-                           : load<float>(bytes, index);
   return type.bits == 64 ? load<int64_t>(bytes, index)
                          : load<int32_t>(bytes, index);
+}
+
+double HostTensor::at(int64_t index) const {
+  if (type.code != floatCode)
+    return integerAt(index);
+  return type.bits == 64 ? load<double>(bytes, index)
+                         : load<float>(bytes, index);
 }
 
 files::FileTensor HostTensor::toFile(StringRef name) const {
@@ -281,7 +285,7 @@ void HostTensor::print(raw_ostream &out, StringRef name) const {
     if (type.code == floatCode)
       out << formatv(" {0:f6}", at(i));
     else
-      out << " " << static_cast<int64_t>(at(i));
+      out << " " << integerAt(i);
   }
   out << "\n";
 }
@@ -299,7 +303,10 @@ json::Object HostTensor::toJson(StringRef name) const {
   if (count() <= fewValues) {
     json::Array values;
     for (int64_t i = 0; i < count(); ++i)
-      values.push_back(jsonNumber(at(i)));
+      if (type.code == floatCode)
+        values.push_back(jsonNumber(at(i)));
+      else
+        values.push_back(integerAt(i));
     object["values"] = std::move(values);
   }
   return object;

@@ -36,6 +36,8 @@ public:
   int64_t count() const;
   size_t byteSize() const { return count() * (type.bits / 8); }
   double at(int64_t index) const;
+  /// Of a tensor of integers or booleans.
+  int64_t integerAt(int64_t index) const;
 
   /// As a file holds it.
   files::FileTensor toFile(llvm::StringRef name) const;

@@ -1,0 +1,451 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""gatefold compile: forms, files, headers, libraries and programs that use them."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from driver import (
+    COMMAND_LINE_FAULT,
+    GATEFOLD,
+    MIXED,
+    SMALL,
+    WEIGHT,
+    X,
+    Y,
+    files,
+    gatefold,
+    npy,
+    read_safetensors,
+    refusal,
+    safetensors,
+    weights,
+    write,
+)
+
+HERE = pathlib.Path(__file__).resolve().parent
+FUNCTIONS = {
+    "describe", "create", "destroy", "message", "prepare", "context_create",
+    "context_destroy", "context_message", "result_shapes", "workspace_size",
+    "initial_state", "run",
+}  # fmt: skip
+PHASES = ["import", "simplify", "fuse", "schedule", "tile", "split", "bufferize", "cpu"]
+X86 = os.uname().machine == "x86_64"
+
+
+def dynamic_symbols(library):
+    out = subprocess.run(
+        ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
+    ).stdout
+    return {line.split()[-1] for line in out.splitlines()}
+
+
+# Command lines.
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ([], "compile needs -o OUT or --emit WHAT\nhint: -o libNAME.so, NAME.o, NAME.s"),
+        (["-o", "x.exe"], "-o x.exe: the ending does not say what to make\nhint: -o libNAME.so"),
+        (["-o", "-"], "-o -: the ending does not say"),
+        (["--emit", "ptx"], "--emit ptx: expected import, simplify, fuse, schedule, tile, "),
+        (["--emit", "library"], "--emit library needs -o FILE"),
+        (["--emit", "object"], "--emit object needs -o FILE"),
+        (["--emit", "object", "-o", "-"], "--emit object needs -o FILE"),
+        (["--emit", "llvm", "--json"], "--json and the code cannot both go to standard output"),
+        (["--emit", "fuse", "--weights", "w.npz"], "weights are embedded in code only"),
+    ],
+)
+def test_command_line_faults(small, arguments, message):
+    assert message in refusal("compile", small, *arguments, status=COMMAND_LINE_FAULT)
+    assert files(small.parent) == ["small.gf"]
+
+
+def test_names_every_form(small):
+    message = refusal("compile", small, "--emit", "x", status=COMMAND_LINE_FAULT)
+    assert f"expected {', '.join(PHASES)}, llvm, asm, object or library" in message
+
+
+# Forms.
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_every_phase(small, phase):
+    text = gatefold("compile", small, "--emit", phase).out
+    assert text.startswith("module") or text.startswith("#")
+    has = {
+        "linalg": phase in ("import", "simplify", "fuse", "schedule", "tile", "split", "bufferize"),
+        "tensor<": phase not in ("bufferize", "cpu"),
+        "llvm.func": phase == "cpu",
+    }
+    for word, expected in has.items():
+        assert (word in text) == expected, (word, phase)
+    path = small.parent / "m.mlir"
+    assert gatefold("compile", small, "--emit", phase, "-o", path).out == ""
+    assert path.read_text() == text
+
+
+def test_a_module_compiles_further(small):
+    """What `import` prints is read back, and gives the same results."""
+    folder = small.parent
+    module = folder / "m.mlir"
+    gatefold("compile", small, "-o", module)
+    options = ["--weights", weights(folder), "--input", f"x={npy(folder / 'x.npy', X)}"]
+    assert gatefold("run", module, *options).out == gatefold("run", small, *options).out
+    assert gatefold("check", module).out.startswith("func ")
+
+
+def test_llvm_and_assembly(small):
+    folder = small.parent
+    for form, ending, words in (("llvm", ".ll", "define "), ("asm", ".s", ".text")):
+        text = gatefold("compile", small, "--emit", form).out
+        assert words in text
+        assert "small_run" in text
+        # Symbols take the output's name.
+        gatefold("compile", small, "-o", folder / f"small{ending}")
+        assert (folder / f"small{ending}").read_text() == text
+        gatefold("compile", small, "-o", folder / f"other{ending}")
+        assert "other_run" in (folder / f"other{ending}").read_text()
+
+
+def test_an_object(small):
+    path = small.parent / "small.o"
+    assert gatefold("compile", small, "-o", path).out == ""
+    out = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout
+    defined = {line.split()[2] for line in out.splitlines() if " T " in line}
+    assert {f"small_{name}" for name in FUNCTIONS} <= defined
+    assert files(small.parent) == ["small.gf", "small.o"]
+
+
+def test_the_same_bytes_again(small):
+    folder = small.parent
+    for name in ("a", "b"):
+        (folder / name).mkdir()
+        gatefold("compile", small, "-o", folder / name / "libsmall.so")
+    for name in ("libsmall.so", "small.h"):
+        assert (folder / "a" / name).read_bytes() == (folder / "b" / name).read_bytes()
+
+
+@pytest.mark.skipif(not X86, reason="the processors named are x86-64")
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "aarch64"])
+def test_targets(small, target):
+    text = gatefold("compile", small, "--emit", "asm", "--target", target).out
+    assert ("%rsp" in text or "%rdi" in text) == target.startswith("x86")
+    path = small.parent / "small.o"
+    gatefold("compile", small, "--target", target, "-o", path)
+    machine = path.read_bytes()[18:20]
+    assert machine == (b"\xb7\0" if target == "aarch64" else b"\x3e\0")
+
+
+def test_a_target_that_is_none(small):
+    path = small.parent / "libsmall.so"
+    assert "no processor 'x86-64-v99'" in refusal(
+        "compile", small, "--target", "x86-64-v99", "-o", path
+    )
+    if X86:
+        message = refusal("compile", small, "--target", "aarch64", "-o", path)
+        assert "not compiled yet: a library for target 'aarch64'" in message
+        message = refusal(
+            "compile", small, "--target", "aarch64", "-o", small.parent / "s.o",
+            "--weights", weights(small.parent),
+        )  # fmt: skip
+        assert "weights can be embedded only for this machine's own kind" in message
+    assert files(small.parent) == (["small.gf", "w.safetensors"] if X86 else ["small.gf"])
+
+
+def test_timing(small):
+    path = small.parent / "small.o"
+    err = gatefold("compile", small, "-o", path, "--timing").err
+    names = [line.split()[0] for line in err.splitlines() if line.endswith(" ms")]
+    assert names == ["parse", "check", *PHASES, "emit", "total"]
+    found = gatefold("compile", small, "-o", path, "--timing", "--json").json
+    assert sorted(found["timing"]) == sorted(["parse", "check", *PHASES, "emit"])
+    assert all(seconds >= 0 for seconds in found["timing"].values())
+
+
+def test_json(small):
+    folder = small.parent
+    path = folder / "libsmall.so"
+    found = gatefold("compile", small, "-o", path, "--json").json
+    assert found == {"file": str(path), "emitted": "library", "header": str(folder / "small.h")}
+    path = folder / "small.ll"
+    assert gatefold("compile", small, "-o", path, "--json").json == {
+        "file": str(path),
+        "emitted": "llvm",
+    }
+
+
+def test_json_of_a_fault(tmp_path):
+    path = write(tmp_path / "m.gf", SMALL.replace("gain *", "gian *"))
+    found = gatefold("compile", path, "-o", tmp_path / "x.o", "--json", status=1).json
+    assert list(found) == ["diagnostics"]
+    assert found["diagnostics"][0]["message"] == "`gian` is not defined"
+
+
+# Files.
+
+
+def test_prints_what_it_wrote(small):
+    folder = small.parent
+    out = gatefold("compile", small, "-o", folder / "libsmall.so").out
+    assert out.splitlines() == [str(folder / "libsmall.so"), str(folder / "small.h")]
+    assert files(folder) == ["libsmall.so", "small.gf", "small.h"]
+    out = gatefold("compile", small, "-o", "libhere.so", cwd=folder).out
+    assert out.splitlines() == ["libhere.so", "here.h"]
+
+
+def test_a_failed_compilation_leaves_old_files(small):
+    folder = small.parent
+    old = {name: write(folder / name, "old") for name in ("libm.so", "m.h", "m.ll", "m.mlir")}
+    write(small, SMALL.replace("gain *", "gian *"))
+    for name in ("libm.so", "m.ll", "m.mlir"):
+        refusal("compile", small, "-o", folder / name)
+    assert all(path.read_text() == "old" for path in old.values())
+    assert files(folder) == sorted([*old, "small.gf"])
+
+
+def test_files_that_cannot_be_written(small):
+    folder = small.parent
+    for name in ("libm.so", "m.ll", "m.o", "m.mlir"):
+        path = folder / "none" / name
+        assert str(path) in refusal("compile", small, "-o", path)
+    assert files(folder) == ["small.gf"]
+
+
+def test_names_become_identifiers(small):
+    folder = small.parent
+    path = folder / "lib1-my model.v2.so"
+    out = gatefold("compile", small, "-o", path).out
+    assert out.splitlines()[1] == str(folder / "_1_my_model.h")
+    assert dynamic_symbols(path) == {f"_1_my_model_{name}" for name in FUNCTIONS}
+    run = gatefold("run", path, "--seed", "1", "--dim", "B=2")
+    assert run.out == gatefold("run", small, "--seed", "1", "--dim", "B=2").out
+
+
+# Headers.
+
+
+def compiles(header, language):
+    """The header alone, pedantically."""
+    compiler, standard = {"c": ("cc", "c11"), "c++": ("c++", "c++17")}[language]
+    for text in (f'#include "{header.name}"\n', f'#include "{header.name}"\n' * 2):
+        source = header.parent / f"include.{'c' if language == 'c' else 'cpp'}"
+        write(source, text + "int use(void);\nint use(void) { return 0; }\n")
+        subprocess.run(
+            [compiler, f"-std={standard}", "-Wall", "-Wextra", "-pedantic", "-Werror",
+             "-Wstrict-prototypes" if language == "c" else "-Wold-style-cast",
+             "-fsyntax-only", source],
+            check=True, timeout=60,
+        )  # fmt: skip
+        source.unlink()
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_headers_compile(small_library, tmp_path, language):
+    compiles(small_library / "small.h", language)
+    text = write(tmp_path / "mixed.gf", MIXED)
+    gatefold("compile", text, "-o", tmp_path / "libmixed.so")
+    compiles(tmp_path / "mixed.h", language)
+
+
+def test_what_a_header_says(small_library):
+    text = (small_library / "small.h").read_text()
+    for name in FUNCTIONS:
+        assert f"small_{name}(" in text
+    assert "SMALL_INPUT_X = 0" in text
+    assert "SMALL_RESULT_OUTPUT = 0" in text
+    assert "weight: f32[2, 3]" in text
+    assert "gain: f32[2], 1 if not given" in text
+    assert re.search(r"Open dimensions.*: B\.", text)
+
+
+def test_two_headers_in_one_program(small_library, tmp_path):
+    text = write(tmp_path / "mixed.gf", MIXED)
+    gatefold("compile", text, "-o", tmp_path / "libmixed.so")
+    shutil.copy(small_library / "small.h", tmp_path)
+    write(tmp_path / "both.h", '#include "small.h"\n#include "mixed.h"\n')
+    compiles(tmp_path / "both.h", "c")
+    compiles(tmp_path / "both.h", "c++")
+
+
+# Libraries.
+
+
+def test_symbols_and_dependencies(small_library):
+    path = small_library / "libsmall.so"
+    assert dynamic_symbols(path) == {f"small_{name}" for name in FUNCTIONS}
+    out = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
+    names = {pathlib.Path(line.split()[0]).name.split(".")[0] for line in out.splitlines()}
+    assert names <= {"linux-vdso", "linux-gate", "libc", "libm", "ld-linux-x86-64",
+                     "ld-linux-aarch64"}  # fmt: skip
+    assert "libc" in names
+    undefined = subprocess.run(
+        ["nm", "-D", "--undefined-only", path], capture_output=True, text=True, check=True
+    ).stdout
+    assert "gatefold" not in undefined and "Zn" not in undefined
+
+
+def build_program(folder, name, *libraries):
+    """A program of Inputs/ that is linked with libraries in the folder."""
+    program = folder / "program"
+    subprocess.run(
+        ["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", f"-I{folder}",
+         HERE / "Inputs" / name, "-o", program, f"-L{folder}",
+         *(f"-l{library}" for library in libraries), f"-Wl,-rpath,{folder}"],
+        check=True, timeout=60,
+    )  # fmt: skip
+    return program
+
+
+def program_output(program, *arguments, status=0):
+    done = subprocess.run([program, *map(str, arguments)], capture_output=True, timeout=60)
+    assert done.returncode == status, done.stderr.decode()
+    return done
+
+
+def test_a_c_program(tmp_path):
+    """Includes the header, links the library, prepares weights, runs twice with the
+    state carried over: the bits of `gatefold run`."""
+    text = write(
+        tmp_path / "online.gf",
+        "import cells\n"
+        "model online(x: [B, T, 3], lengths: i64[B]) -> (y: [B, T, 4]) {\n"
+        "  state h: [1, B, 4]\n"
+        "  param rnn: gru(H=4, layers=1)\n"
+        "  y, h' = scan(rnn, x, init=h, lengths=lengths)\n"
+        "  return y\n"
+        "}\n",
+    )
+    gatefold("compile", text, "-o", tmp_path / "libonline.so")
+    program = build_program(tmp_path, "online.c", "online")
+    gatefold("init", text, "-o", tmp_path / "w.safetensors", "--seed", "4")
+    generator = np.random.default_rng(1)
+    for name, array in read_safetensors(tmp_path / "w.safetensors").items():
+        random = generator.uniform(-0.5, 0.5, array.shape).astype(np.float32)
+        random.tofile(tmp_path / f"{name}.raw")
+        npy(tmp_path / f"{name}.npy", random)
+    chunks = [generator.normal(size=(2, 5, 3)).astype(np.float32) for _ in range(2)]
+    for i, chunk in enumerate(chunks):
+        chunk.tofile(tmp_path / f"chunk{i}.raw")
+    done = program_output(program, tmp_path)
+    found = np.frombuffer(done.stdout, np.float32)
+
+    outputs = []
+    state = np.zeros((1, 2, 4), np.float32)
+    lengths = npy(tmp_path / "lengths.npy", np.array([5, 2]))
+    (tmp_path / "in").mkdir()
+    for chunk in chunks:
+        gatefold(
+            "run", text, "--weights", tmp_path, "--input", f"lengths={lengths}",
+            "--input", f"x={npy(tmp_path / 'in' / 'x.npy', chunk)}",
+            "--input", f"h={npy(tmp_path / 'in' / 'h.npy', state)}",
+            "--output-dir", tmp_path / "out",
+        )  # fmt: skip
+        outputs.append(np.load(tmp_path / "out" / "y.npy"))
+        state = np.load(tmp_path / "out" / "h.npy")
+    expected = np.concatenate([*(y.ravel() for y in outputs), state.ravel()])
+    assert abs(expected).max() > 0.01
+    assert found.tobytes() == expected.tobytes()
+
+
+def test_a_c_program_sees_every_fault(tmp_path):
+    """The statuses and messages of the interface."""
+    text = write(tmp_path / "small.gf", SMALL)
+    gatefold("compile", text, "-o", tmp_path / "libsmall.so")
+    program = build_program(tmp_path, "faults.c", "small")
+    lines = program_output(program).stdout.decode().splitlines()
+    assert lines == [
+        "run before prepare: 4",
+        "missing weight: 3 parameter `weight` [2, 3] is not in the weights",
+        "misspelt weight: 1",
+        "prepare: 0",
+        "prepare again: 1",
+        "wrong shape: 1 `x` is [1, 4], expected [B, 3]",
+        "wrong type: 1",
+        "run: 0 6 1.5",
+        "run in a workspace: 0 6 1.5",
+    ]
+
+
+def test_two_libraries_in_one_process(small_library, tmp_path):
+    text = write(tmp_path / "twice.gf", SMALL.replace("gain * (", "2 * gain * ("))
+    gatefold("compile", text, "-o", tmp_path / "libtwice.so")
+    shutil.copy(small_library / "libsmall.so", tmp_path)
+    shutil.copy(small_library / "small.h", tmp_path)
+    program = build_program(tmp_path, "both.c", "small", "twice")
+    assert program_output(program).stdout.decode() == "6 12\n"
+
+
+# Embedded weights.
+
+
+def test_embedded_weights(small):
+    folder = small.parent
+    gain = np.array([2, -1], np.float32)
+    w = safetensors(folder / "w.safetensors", {"weight": WEIGHT, "gain": gain})
+    gatefold("compile", small, "-o", folder / "libsmall.so", "--weights", w)
+    w.unlink()
+    x = npy(folder / "x.npy", X)
+    run = gatefold(
+        "run", folder / "libsmall.so", "--input", f"x={x}", "--output",
+        f"output={folder / 'y.npy'}",
+    )  # fmt: skip
+    assert run.err == ""
+    assert (np.load(folder / "y.npy") == gain * Y).all()
+    assert "weight: f32[2, 3], in this library" in (folder / "small.h").read_text()
+    # Weights that are given win, one by one; a seed makes only what is missing.
+    half = safetensors(folder / "w.safetensors", {"weight": WEIGHT / 2})
+    for options in (["--weights", half], ["--weights", half, "--seed", "1"]):
+        gatefold(
+            "run", folder / "libsmall.so", "--input", f"x={x}", *options,
+            "--output", f"output={folder / 'y.npy'}",
+        )  # fmt: skip
+        assert (np.load(folder / "y.npy") == gain * Y / 2).all()
+
+
+def test_embedding_what_does_not_fit(small):
+    folder = small.parent
+    w = safetensors(folder / "w.safetensors", {"weight": WEIGHT.T.copy()})
+    message = refusal("compile", small, "-o", folder / "libsmall.so", "--weights", w)
+    assert "parameter `weight` is [3, 2] in the weights, expected [2, 3]" in message
+    w = safetensors(folder / "w.safetensors", {"weigth": WEIGHT})
+    message = refusal("compile", small, "-o", folder / "libsmall.so", "--weights", w)
+    assert "parameter `weight` [2, 3] is not in the weights\nhint: did you mean `weigth`?" in message
+    assert files(folder) == ["small.gf", "w.safetensors"]
+
+
+# Entries that are no models.
+
+
+def test_leads_and_options(tmp_path):
+    text = write(
+        tmp_path / "c.gf",
+        "cell adder(x: [H]) -> [H] {\n  state h: [H]\n  h' = h + x\n  return h'\n}\n",
+    )
+    path = tmp_path / "libadder.so"
+    gatefold(
+        "compile", text, "--entry", "adder", "--lead", "1", "--with-input", "lengths", "-o", path
+    )
+    x = npy(tmp_path / "x.npy", np.ones((2, 3, 1), np.float32))
+    lengths = npy(tmp_path / "lengths.npy", np.array([1, 2], np.int64))
+    run = gatefold("run", path, "--input", x, "--input", lengths)
+    assert "1.000000 0.000000 0.000000 1.000000 2.000000 0.000000" in run.out
+
+
+def test_without_a_linker(small, tmp_path_factory):
+    """Said by name; nothing is left behind."""
+    folder = tmp_path_factory.mktemp("empty")
+    message = refusal(
+        "compile", small, "-o", small.parent / "libsmall.so", env={"PATH": str(folder)}
+    ) if not pathlib.Path("/usr/lib/llvm-22/bin/ld.lld").exists() else None  # fmt: skip
+    if message is None:  # lld of LLVM links where there is no compiler
+        gatefold("compile", small, "-o", small.parent / "libsmall.so", env={"PATH": str(folder)})
+        gatefold("run", small.parent / "libsmall.so", "--seed", "1", "--dim", "B=1")
+    else:
+        assert "cannot find a linker" in message
+    assert GATEFOLD.exists()

@@ -25,9 +25,10 @@ bool AttentionCall::bindInputs() {
   auto query = call.dimensions.find("T"), key = call.dimensions.find("S");
   for (auto [found, name] : {std::pair(query, "T"), std::pair(key, "S")})
     if (found == call.dimensions.end()) {
-      checker.diagnostics.error(callee.range, Twine("dimension `") + name +
-                                                  "` of `" + callee.name +
-                                                  "` is not known");
+      checker.diagnostics
+          .error(callee.range, Twine("dimension `") + name + "` of `" +
+                                   callee.name + "` is not known")
+          .hint(Twine("write `") + callee.name + "(" + name + "=...)`");
       return false;
     }
   querySize = query->second.size;

@@ -17,7 +17,7 @@ def ChooseAlgorithms : Pass<"gf-choose-algorithms", "::mlir::func::FuncOp"> {
     The lowerings of phase `tile` each take the operations of their algorithm, so
     that a choice can be printed, overridden and tested.
 
-    The only algorithm so far is `naive`.
+    The only algorithm so far is `naive`; another name is refused.
   }];
 }
 
@@ -79,7 +79,8 @@ def DecomposeTensors : Pass<"gf-decompose-tensors", "::mlir::func::FuncOp"> {
   let summary = "Tensor operations that have no buffers to slices and linalg";
   let description = [{
     `tensor.concat` becomes insertions into one tensor; elementwise `arith` and `math`
-    on tensors become `linalg`.
+    on tensors become `linalg`; a constant of one repeated value, above 64 KiB, becomes
+    a fill, so that no short text makes a large object.
   }];
   let dependentDialects = [
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"

@@ -35,7 +35,9 @@ private:
   IRRewriter &rewriter;
   Location loc;
   SmallVector<AffineMap> maps;
-  SmallVector<Range> ranges;
+  /// Of each loop: how often it runs. All start at 0 and count by 1.
+  SmallVector<Value> bounds;
+  Value zero, one;
   SmallVector<unsigned> parallel, reductions;
   /// Of each result: whether it stays at one place through all reductions.
   SmallVector<bool> isCarried;
@@ -89,12 +91,7 @@ SmallVector<Value> LoopNest::makeBody(OpBuilder &builder, ValueRange carried) {
       mapping.map(index.getResult(), indices[index.getDim()]);
       continue;
     }
-    Operation *copy = builder.clone(inner, mapping);
-    // linalg.index may stand in a nested region.
-    copy->walk([&](linalg::IndexOp index) {
-      index.replaceAllUsesWith(indices[index.getDim()]);
-      index.erase();
-    });
+    builder.clone(inner, mapping);
   }
   SmallVector<Value> results;
   for (auto [index, init] : llvm::enumerate(op.getDpsInitsMutable())) {
@@ -115,12 +112,8 @@ SmallVector<Value> LoopNest::makeReduction(OpBuilder &builder,
   if (position == reductions.size())
     return makeBody(builder, carried);
   unsigned dim = reductions[position];
-  auto value = [&](OpFoldResult size) {
-    return getValueOrCreateConstantIndexOp(builder, loc, size);
-  };
   auto loop = scf::ForOp::create(
-      builder, loc, value(ranges[dim].offset), value(ranges[dim].size),
-      value(ranges[dim].stride), carried,
+      builder, loc, zero, bounds[dim], one, carried,
       [&](OpBuilder &inner, Location, Value index, ValueRange arguments) {
         indices[dim] = index;
         scf::YieldOp::create(inner, loc,
@@ -152,12 +145,7 @@ void LoopNest::makeParallel(OpBuilder &builder, unsigned position) {
   if (position == parallel.size())
     return makeReductions(builder);
   unsigned dim = parallel[position];
-  auto value = [&](OpFoldResult size) {
-    return getValueOrCreateConstantIndexOp(builder, loc, size);
-  };
-  scf::ForOp::create(builder, loc, value(ranges[dim].offset),
-                     value(ranges[dim].size), value(ranges[dim].stride),
-                     ValueRange(),
+  scf::ForOp::create(builder, loc, zero, bounds[dim], one, ValueRange(),
                      [&](OpBuilder &inner, Location, Value index, ValueRange) {
                        indices[dim] = index;
                        makeParallel(inner, position + 1);
@@ -168,8 +156,15 @@ void LoopNest::makeParallel(OpBuilder &builder, unsigned position) {
 void LoopNest::run() {
   rewriter.setInsertionPoint(op);
   maps = op.getIndexingMapsArray();
-  ranges = op.createLoopRanges(rewriter, loc);
-  indices.resize(ranges.size());
+  zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+  for (Range range : op.createLoopRanges(rewriter, loc)) {
+    assert(isZeroInteger(range.offset) && isOneInteger(range.stride) &&
+           "a structured operation runs over whole dimensions");
+    bounds.push_back(
+        getValueOrCreateConstantIndexOp(rewriter, loc, range.size));
+  }
+  indices.resize(bounds.size());
   for (auto [dim, kind] : llvm::enumerate(op.getIteratorTypesArray()))
     (kind == utils::IteratorType::parallel ? parallel : reductions)
         .push_back(dim);

@@ -22,10 +22,19 @@ struct ChooseAlgorithms
     : gatefold::impl::ChooseAlgorithmsBase<ChooseAlgorithms> {
   void runOnOperation() override {
     auto naive = StringAttr::get(&getContext(), naiveAlgorithm);
-    getOperation().walk([&](Operation *op) {
-      if (isa<RecurrenceOp, AttentionOp>(op) && !op->hasAttr(algorithmName))
+    WalkResult result = getOperation().walk([&](Operation *op) {
+      if (!isa<RecurrenceOp, AttentionOp>(op))
+        return WalkResult::advance();
+      Attribute chosen = op->getAttr(algorithmName);
+      if (!chosen)
         op->setAttr(algorithmName, naive);
+      else if (chosen != naive)
+        return WalkResult(op->emitError("no lowering for algorithm ")
+                          << chosen << "; there is: " << naive);
+      return WalkResult::advance();
     });
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 };
 } // namespace

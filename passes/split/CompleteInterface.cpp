@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "passes/Passes.h"
 #include "passes/support/Entry.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -86,45 +87,34 @@ void Completion::resizeMaps(unsigned symbols) {
   }
 }
 
-/// Each open dimension that a size needs follows from some argument.
+/// Each open dimension follows from some argument: a run finds it there.
 LogicalResult Completion::checkBindings(unsigned symbols) {
-  llvm::SmallBitVector needed(symbols), bound(symbols);
-  auto collect = [&](AffineMapAttr map) {
-    if (!map)
-      return;
-    for (AffineExpr size : map.getValue().getResults())
-      for (unsigned symbol = 0; symbol < symbols; ++symbol)
-        if (size.isFunctionOfSymbol(symbol))
-          needed.set(symbol);
-  };
+  llvm::SmallBitVector unbound(symbols, true);
   for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i) {
     auto shape =
         entry.getArgAttrOfType<AffineMapAttr>(i, attribute_names::shape);
-    collect(shape);
-    collect(entry.getArgAttrOfType<AffineMapAttr>(i, attribute_names::below));
-    collect(entry.getArgAttrOfType<AffineMapAttr>(i, attribute_names::atMost));
     for (AffineExpr size : shape.getValue().getResults())
       if (std::optional<SizeBinding> binding = getSizeBinding(size, symbols))
-        bound.set(binding->symbol);
+        unbound.reset(binding->symbol);
   }
-  for (unsigned i = 0, e = entry.getNumResults(); i < e; ++i)
-    collect(
-        entry.getResultAttrOfType<AffineMapAttr>(i, attribute_names::shape));
-  if (auto maps = entry->getAttrOfType<ArrayAttr>(attribute_names::equal))
-    for (Attribute map : maps)
-      collect(cast<AffineMapAttr>(map));
-  needed.reset(bound);
-  if (needed.none())
+  if (unbound.none())
     return success();
   auto names = entry->getAttrOfType<ArrayAttr>(attribute_names::dimensions);
   return entry.emitError("open dimension ")
-         << names[needed.find_first()]
+         << names[unbound.find_first()]
          << " does not follow from the shape of any input";
 }
 
 LogicalResult Completion::run() {
   if (!entry.getBody().hasOneBlock())
     return entry.emitError("not compiled yet: an entry with branches");
+  // Calls were inlined, but for those of itself and of what has no body.
+  WalkResult calls = entry.walk([&](CallOpInterface call) {
+    call.emitError("not compiled yet: a call that cannot be inlined");
+    return WalkResult::interrupt();
+  });
+  if (calls.wasInterrupted())
+    return failure();
   SmallVector<Attribute> dimensions;
   if (auto names = entry->getAttrOfType<ArrayAttr>(attribute_names::dimensions))
     llvm::append_range(dimensions, names);

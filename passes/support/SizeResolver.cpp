@@ -24,6 +24,9 @@
 using namespace mlir;
 using namespace gatefold;
 
+/// Bounds the recursion.
+static constexpr unsigned deepest = 2000;
+
 void SizeResolver::check(Operation *copy) {
   if (!checked || !isa<arith::MulIOp, arith::AddIOp>(copy) ||
       !copy->getResult(0).getType().isIndex())
@@ -53,7 +56,11 @@ Value SizeResolver::size(Value shaped, int64_t dim) {
   auto key = std::make_pair(shaped, dim);
   if (Value known = sizes.lookup(key))
     return known;
+  if (depth == deepest)
+    return {};
+  ++depth;
   Value result = resolveSize(shaped, dim);
+  --depth;
   if (result)
     sizes[key] = result;
   else if (!culprit)
@@ -64,7 +71,11 @@ Value SizeResolver::size(Value shaped, int64_t dim) {
 Value SizeResolver::index(Value value) {
   if (Value known = indices.lookup(value))
     return known;
+  if (depth == deepest)
+    return {};
+  ++depth;
   Value result = resolveIndex(value);
+  --depth;
   if (result)
     indices[value] = result;
   else if (!culprit)

@@ -22,7 +22,8 @@ class CheckedSizes;
 ///
 /// Follows tensors and memrefs to where their sizes come from, through views,
 /// destinations, loops and whatever can reify its shape, and copies pure index
-/// arithmetic. What it returns is null where a size depends on data.
+/// arithmetic. What it returns is null where a size depends on data, or where
+/// its computation is deeper than any that a program of sensible size has.
 class SizeResolver {
 public:
   /// The size of a value's dimension where that is known, else null.
@@ -60,6 +61,7 @@ private:
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> sizes;
   llvm::DenseMap<mlir::Value, mlir::Value> indices;
   mlir::Value culprit;
+  unsigned depth = 0;
 };
 
 } // namespace gatefold

@@ -57,8 +57,10 @@ Value RecurrenceLowering::stepCount() {
 /// dimensions are its first ones.
 static AffineMap prefixMap(OpBuilder &builder, int64_t rank, Value operand) {
   int64_t prefix = cast<RankedTensorType>(operand.getType()).getRank();
-  return AffineMap::getMultiDimIdentityMap(rank, builder.getContext())
-      .getMajorSubMap(prefix);
+  SmallVector<AffineExpr> dims;
+  for (int64_t dim = 0; dim < prefix; ++dim)
+    dims.push_back(builder.getAffineDimExpr(dim));
+  return AffineMap::get(rank, /*symbolCount=*/0, dims, builder.getContext());
 }
 
 Value RecurrenceLowering::isValid(OpBuilder &builder, Value time,

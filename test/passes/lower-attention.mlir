@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gatefold-opt %s --gf-choose-algorithms --gf-lower-attention --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
+
+// Rows in the innermost loop; what no query reaches is cut off before the values.
+// CHECK-LABEL: func @causal
+// CHECK-SAME: %[[Q:.*]]: tensor<2x?x8xf32>, %[[K:.*]]: tensor<2x?x8xf32>, %[[V:.*]]: tensor<2x?x8xf32>
+func.func @causal(%q: tensor<2x?x8xf32>, %k: tensor<2x?x8xf32>, %v: tensor<2x?x8xf32>)
+    -> tensor<2x?x8xf32> {
+  // CHECK: %[[T:.*]] = tensor.dim %[[Q]], %{{.*}}
+  // CHECK: %[[S:.*]] = tensor.dim %[[K]], %{{.*}}
+  // CHECK: scf.for %[[HEAD:.*]] = %{{.*}} to %{{.*}} step
+  // CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %[[T]] step
+  // CHECK: %[[OFFSET:.*]] = arith.subi %[[S]], %[[T]]
+  // CHECK: %[[POSITION:.*]] = arith.addi %[[ROW]], %[[OFFSET]]
+  // CHECK: %[[VISIBLE:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<?xi1>)
+  // CHECK: %[[QUERY:.*]] = tensor.extract_slice %[[Q]][%[[HEAD]], %[[ROW]], 0] [1, 1, 8]
+  // CHECK: %[[KEYS:.*]] = tensor.extract_slice %[[K]][%[[HEAD]], 0, 0]
+  // CHECK: %[[VALUES:.*]] = tensor.extract_slice %[[V]][%[[HEAD]], 0, 0]
+  // CHECK: %[[SCORES:.*]] = linalg.generic {{.*}}"parallel", "reduction"]} ins(%[[QUERY]], %[[KEYS]]
+  // CHECK: linalg.generic {{.*}} ins(%[[SCORES]], %[[VISIBLE]]
+  // CHECK: arith.maximumf
+  // CHECK: math.exp
+  // CHECK: arith.divf
+  // CHECK: tensor.extract_slice %[[VALUES]][{{.*}}] [{{.*}}, 8]
+  // CHECK: %[[Y:.*]] = linalg.generic {{.*}}"parallel", "reduction"]}
+  // CHECK: tensor.insert_slice %[[Y]] into %{{.*}}[%[[HEAD]], %[[ROW]], 0]
+  %y = gf.attention queries(%q : tensor<2x?x8xf32>)
+      keys(%k, %v : tensor<2x?x8xf32>, tensor<2x?x8xf32>) causal -> tensor<2x?x8xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %vr: tensor<?x8xf32>, %row: index,
+       %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
+    %p = gf.row_softmax %s : tensor<?xf32>
+    %y = gf.row_values %p, %vr : tensor<?xf32>, tensor<?x8xf32> -> tensor<8xf32>
+    gf.yield %y : tensor<8xf32>
+  }
+  return %y : tensor<2x?x8xf32>
+}
+
+// -----
+
+// Without a restriction all values are read; the one key head serves both heads.
+// CHECK-LABEL: func @unrestricted
+// CHECK-SAME: %{{.*}}: tensor<2x3x8xf32>, %[[K:.*]]: tensor<1x5x8xf32>, %[[V:.*]]: tensor<1x5x4xf32>
+func.func @unrestricted(%q: tensor<2x3x8xf32>, %k: tensor<1x5x8xf32>, %v: tensor<1x5x4xf32>)
+    -> tensor<2x3x4xf32> {
+  // CHECK: tensor.extract_slice %[[K]][0, 0, 0] [1, 5, 8]
+  // CHECK: %[[VALUES:.*]] = tensor.extract_slice %[[V]][0, 0, 0] [1, 5, 4]
+  // CHECK-NOT: tensor.extract_slice %[[VALUES]]
+  %y = gf.attention queries(%q : tensor<2x3x8xf32>)
+      keys(%k, %v : tensor<1x5x8xf32>, tensor<1x5x4xf32>) -> tensor<2x3x4xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<5x8xf32>, %vr: tensor<5x4xf32>, %row: index,
+       %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<5x8xf32> -> tensor<5xf32>
+    %p = gf.row_softmax %s : tensor<5xf32>
+    %y = gf.row_values %p, %vr : tensor<5xf32>, tensor<5x4xf32> -> tensor<4xf32>
+    gf.yield %y : tensor<4xf32>
+  }
+  return %y : tensor<2x3x4xf32>
+}
+
+// -----
+
+func.func @half(%q: tensor<3x8xf16>, %k: tensor<5x8xf16>) -> tensor<3x5xf16> {
+  %y = gf.attention queries(%q : tensor<3x8xf16>) keys(%k : tensor<5x8xf16>) -> tensor<3x5xf16> {
+  ^row(%qr: tensor<8xf16>, %kr: tensor<5x8xf16>, %row: index, %position: index):
+    // expected-error @+1 {{not compiled yet: a row of 'f16'}}
+    %s = gf.row_scores %qr, %kr : tensor<8xf16>, tensor<5x8xf16> -> tensor<5xf16>
+    gf.yield %s : tensor<5xf16>
+  }
+  return %y : tensor<3x5xf16>
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gatefold-opt %s --gf-choose-algorithms --gf-lower-recurrence --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
+
+// A step is taken from the sequence, its output put back, the state written last.
+// CHECK-LABEL: func @forward
+// CHECK-SAME: %[[X:.*]]: tensor<?x?x4xf32>, %[[H:.*]]: tensor<?x4xf32>
+func.func @forward(%x: tensor<?x?x4xf32>, %h: tensor<?x4xf32>)
+    -> (tensor<?x?x4xf32>, tensor<?x4xf32>) {
+  // CHECK-DAG: %[[ONE:.*]] = arith.constant 1 : index
+  // CHECK-DAG: %[[T:.*]] = tensor.dim %[[X]], %[[ONE]]
+  // CHECK: %[[OUT:.*]] = tensor.empty(%{{.*}}, %[[T]])
+  // CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[T]] step %[[ONE]] iter_args(%[[Y:.*]] = %[[OUT]], %[[S:.*]] = %[[H]])
+  // CHECK-NEXT: %[[STEP:.*]] = tensor.extract_slice %[[X]][0, %[[I]], 0]
+  // CHECK-NEXT: %[[NEXT:.*]] = arith.addf %[[STEP]], %[[S]]
+  // CHECK: %[[PUT:.*]] = tensor.insert_slice %[[NEXT]] into %[[Y]][0, %[[I]], 0]
+  // CHECK-NEXT: %[[WRITTEN:.*]] = bufferization.materialize_in_destination %[[NEXT]] in %[[S]]
+  // CHECK-NEXT: scf.yield %[[PUT]], %[[WRITTEN]]
+  %y, %last = gf.recurrence sequences(%x : tensor<?x?x4xf32>) states(%h : tensor<?x4xf32>)
+      time_axis 1 -> (tensor<?x?x4xf32>) {
+  ^step(%x_t: tensor<?x4xf32>, %s: tensor<?x4xf32>):
+    %next = arith.addf %x_t, %s : tensor<?x4xf32>
+    gf.yield %next, %next : tensor<?x4xf32>, tensor<?x4xf32>
+  }
+  return %y, %last : tensor<?x?x4xf32>, tensor<?x4xf32>
+}
+
+// -----
+
+// Behind the end the output is 0 and the state stays; in reverse the last step is first.
+// CHECK-LABEL: func @lengths_in_reverse
+// CHECK-SAME: %[[X:.*]]: tensor<?x9x4xf32>, %[[H:.*]]: tensor<?x4xf32>, %[[N:.*]]: tensor<?xi32>
+func.func @lengths_in_reverse(%x: tensor<?x9x4xf32>, %h: tensor<?x4xf32>, %n: tensor<?xi32>)
+    -> (tensor<?x9x4xf32>, tensor<?x4xf32>) {
+  // CHECK-DAG: %[[LAST:.*]] = arith.constant 8 : index
+  // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.0
+  // CHECK: scf.for %[[I:.*]] = {{.*}} iter_args(%{{.*}}, %[[S:.*]] = %[[H]])
+  // CHECK: %[[TIME:.*]] = arith.subi %[[LAST]], %[[I]]
+  // CHECK: tensor.extract_slice %[[X]][0, %[[TIME]], 0]
+  // CHECK: %[[ZEROS:.*]] = linalg.fill ins(%[[ZERO]]
+  // CHECK: %[[OUT:.*]] = linalg.generic {{.*}} ins(%[[N]], %[[NEXT:.*]] : {{.*}}) outs(%[[ZEROS]]
+  // CHECK: ^bb0(%[[LENGTH:.*]]: i32, %[[NEW:.*]]: f32, %[[OLD:.*]]: f32):
+  // CHECK: %[[END:.*]] = arith.index_cast %[[LENGTH]]
+  // CHECK: %[[VALID:.*]] = arith.cmpi slt, %[[TIME]], %[[END]]
+  // CHECK: arith.select %[[VALID]], %[[NEW]], %[[OLD]]
+  // CHECK: tensor.insert_slice %[[OUT]] into %{{.*}}[0, %[[TIME]], 0]
+  // CHECK: linalg.generic {{.*}} ins(%[[N]], %[[NEXT]] : {{.*}}) outs(%[[S]]
+  %y, %last = gf.recurrence sequences(%x : tensor<?x9x4xf32>) states(%h : tensor<?x4xf32>)
+      lengths(%n : tensor<?xi32>) time_axis 1 reverse -> (tensor<?x9x4xf32>) {
+  ^step(%x_t: tensor<?x4xf32>, %s: tensor<?x4xf32>):
+    %next = arith.addf %x_t, %s : tensor<?x4xf32>
+    gf.yield %next, %next : tensor<?x4xf32>, tensor<?x4xf32>
+  }
+  return %y, %last : tensor<?x9x4xf32>, tensor<?x4xf32>
+}
+
+// -----
+
+// In reverse the border of the step that comes later in time resets, if there is one.
+// CHECK-LABEL: func @resets_in_reverse
+// CHECK-SAME: %[[X:.*]]: tensor<?x4xf32>, %[[H:.*]]: tensor<4xf32>, %[[R:.*]]: tensor<?xi1>, %[[F:.*]]: tensor<4xf32>
+func.func @resets_in_reverse(%x: tensor<?x4xf32>, %h: tensor<4xf32>, %r: tensor<?xi1>,
+    %f: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: scf.for
+  // CHECK: %[[LAST:.*]] = arith.subi
+  // CHECK-NEXT: %[[TIME:.*]] = arith.subi %[[LAST]]
+  // CHECK: %[[LATER:.*]] = arith.addi %[[TIME]], %{{.*}}
+  // CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %[[LATER]]
+  // CHECK: %[[BORDER:.*]] = arith.minsi %[[LATER]]
+  // CHECK: %[[RESET:.*]] = tensor.extract_slice %[[R]][%[[BORDER]]]
+  // CHECK: linalg.generic {{.*}} ins(%[[RESET]], %[[F]]
+  // CHECK: arith.andi %{{.*}}, %[[EXISTS]]
+  %last = gf.recurrence sequences(%x : tensor<?x4xf32>) states(%h : tensor<4xf32>)
+      resets(%r : tensor<?xi1>) reset_states(%f : tensor<4xf32>) time_axis 0 reverse {
+  ^step(%x_t: tensor<4xf32>, %s: tensor<4xf32>):
+    %next = arith.addf %x_t, %s : tensor<4xf32>
+    gf.yield %next : tensor<4xf32>
+  }
+  return %last : tensor<4xf32>
+}
+
+// -----
+
+// The size that only the step knows is computed before the loop.
+// CHECK-LABEL: func @size_of_the_step
+// CHECK-SAME: %[[X:.*]]: tensor<?x?xf32>, %[[K:.*]]: index
+func.func @size_of_the_step(%x: tensor<?x?xf32>, %k: index) -> tensor<?x?xf32> {
+  // CHECK: %[[T:.*]] = tensor.dim %[[X]], %{{.*}}
+  // CHECK: tensor.empty(%[[T]], %[[K]])
+  // CHECK: scf.for
+  %y = gf.recurrence sequences(%x : tensor<?x?xf32>) time_axis 0 -> (tensor<?x?xf32>) {
+  ^step(%x_t: tensor<?xf32>):
+    %part = tensor.extract_slice %x_t[0] [%k] [1] : tensor<?xf32> to tensor<?xf32>
+    gf.yield %part : tensor<?xf32>
+  }
+  return %y : tensor<?x?xf32>
+}
+
+// -----
+
+func.func @size_of_data(%x: tensor<?x4xindex>) -> tensor<?x?xindex> {
+  // expected-error @+1 {{not compiled yet: dimension 1 of result #0 has a size that only the region knows}}
+  %y = gf.recurrence sequences(%x : tensor<?x4xindex>) time_axis 0 -> (tensor<?x?xindex>) {
+  ^step(%x_t: tensor<4xindex>):
+    %zero = arith.constant 0 : index
+    %size = tensor.extract %x_t[%zero] : tensor<4xindex>
+    %part = tensor.extract_slice %x_t[0] [%size] [1] : tensor<4xindex> to tensor<?xindex>
+    gf.yield %part : tensor<?xindex>
+  }
+  return %y : tensor<?x?xindex>
+}

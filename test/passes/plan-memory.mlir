@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gatefold-opt %s --gf-plan-memory --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
+
+#shape = affine_map<()[s0] -> (s0)>
+module attributes {gf.description = {dimensions = ["N"], entry = "f", equal = [], messages = [],
+    tensors = [{name = "x", role = 0 : i64, shape = #shape, type = tensor<?xf32>}]}} {
+  // The third takes the place of the first, which has died; the one of the loop does not grow.
+  // CHECK-LABEL: func @gatefold_run_entry
+  // CHECK-SAME: %[[X:.*]]: memref<?xf32>, %[[ARENA:.*]]: memref<?xi8>
+  func.func @gatefold_run_entry(%x: memref<?xf32>) {
+    // CHECK-NOT: memref.alloc
+    // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : index
+    // CHECK-DAG: %[[N:.*]] = memref.dim %[[X]], %[[ZERO]]
+    // CHECK-DAG: %[[FIRST:.*]] = memref.view %[[ARENA]][%[[ZERO]]][%[[N]]]
+    // CHECK-DAG: %[[SECOND:.*]] = memref.view %[[ARENA]][%[[OFFSET:.*]]][%[[N]]]
+    // CHECK: linalg.copy ins(%[[X]] : {{.*}}) outs(%[[FIRST]]
+    // CHECK: linalg.copy ins(%[[FIRST]] : {{.*}}) outs(%[[SECOND]]
+    // CHECK: linalg.copy ins(%[[SECOND]] : {{.*}}) outs(%[[FIRST]]
+    // CHECK: linalg.copy ins(%[[FIRST]] : {{.*}}) outs(%[[X]]
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %n = memref.dim %x, %zero : memref<?xf32>
+    %a = memref.alloc(%n) : memref<?xf32>
+    linalg.copy ins(%x : memref<?xf32>) outs(%a : memref<?xf32>)
+    %b = memref.alloc(%n) : memref<?xf32>
+    linalg.copy ins(%a : memref<?xf32>) outs(%b : memref<?xf32>)
+    %c = memref.alloc(%n) : memref<?xf32>
+    linalg.copy ins(%b : memref<?xf32>) outs(%c : memref<?xf32>)
+    linalg.copy ins(%c : memref<?xf32>) outs(%x : memref<?xf32>)
+    // CHECK: scf.for
+    scf.for %i = %zero to %n step %one {
+      // CHECK-NOT: memref.view
+      // CHECK: memref.store %{{.*}}, %{{.*}}[] : memref<f32>
+      %d = memref.alloc() : memref<f32>
+      %v = memref.load %x[%i] : memref<?xf32>
+      memref.store %v, %d[] : memref<f32>
+      %w = memref.load %d[] : memref<f32>
+      memref.store %w, %x[%i] : memref<?xf32>
+    }
+    return
+  }
+  // Negative sizes and overflow give -1.
+  // CHECK-LABEL: func @gatefold_arena_bytes
+  // CHECK: %[[SYMBOL:.*]] = llvm.load
+  // CHECK: arith.cmpi slt, %[[SYMBOL]]
+  // CHECK: arith.mulsi_extended %[[SYMBOL]]
+  // CHECK: %[[RESULT:.*]] = arith.select %{{.*}}, %c-1_i64, %{{.*}} : i64
+  // CHECK: return %[[RESULT]]
+}
+
+// -----
+
+#shape = affine_map<() -> (4)>
+module attributes {gf.description = {dimensions = [], entry = "f", equal = [], messages = [],
+    tensors = [{name = "x", role = 0 : i64, shape = #shape, type = tensor<4xindex>}]}} {
+  func.func @gatefold_run_entry(%x: memref<4xindex>) {
+    %zero = arith.constant 0 : index
+    // expected-note @+1 {{this is not known before a run}}
+    %n = memref.load %x[%zero] : memref<4xindex>
+    // expected-error @+1 {{not compiled yet: a buffer whose size depends on data}}
+    %a = memref.alloc(%n) : memref<?xindex>
+    memref.store %n, %a[%zero] : memref<?xindex>
+    return
+  }
+}
+
+// -----
+
+#shape = affine_map<() -> (4)>
+module attributes {gf.description = {dimensions = [], entry = "f", equal = [], messages = [],
+    tensors = [{name = "x", role = 0 : i64, shape = #shape, type = tensor<4xf32>}]}} {
+  func.func @gatefold_run_entry(%x: memref<4xf32>) {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %first = memref.alloc() : memref<4xf32>
+    %last = scf.for %i = %zero to %one step %one iter_args(%a = %first) -> memref<4xf32> {
+      // expected-error @+1 {{not compiled yet: a buffer that outlives the iteration of the loop that makes it}}
+      %next = memref.alloc() : memref<4xf32>
+      linalg.copy ins(%a : memref<4xf32>) outs(%next : memref<4xf32>)
+      scf.yield %next : memref<4xf32>
+    }
+    linalg.copy ins(%last : memref<4xf32>) outs(%x : memref<4xf32>)
+    return
+  }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gatefold-opt %s --gf-size-functions --canonicalize --cse | FileCheck %s
+
+// CHECK: module attributes {gf.description = {dimensions = ["B", "T"], entry = "f", {{.*}}messages = ["T is odd"]
+// The entry's own attributes have moved there, and its name is ours.
+// CHECK-LABEL: func @gatefold_run_entry
+// CHECK-NOT: gf.name
+func.func @f(%n: tensor<?xi64> {gf.name = "n", gf.shape = affine_map<()[s0, s1] -> (s0)>,
+                                gf.at_most = affine_map<()[s0, s1] -> (s1)>},
+             %x: tensor<?x?xf32> {gf.name = "x", gf.shape = affine_map<()[s0, s1] -> (s0, s1 * 2 + 1)>})
+    attributes {gf.entry, gf.dimensions = ["B", "T"],
+                gf.equal = [affine_map<()[s0, s1] -> (s1 mod 2, 1)>], gf.equal_messages = ["T is odd"]} {
+  return
+}
+
+// Sizes of n and x, then the bound, then both sides of the check.
+// CHECK-LABEL: func @gatefold_sizes
+// CHECK-SAME: %[[SYMBOLS:.*]]: !llvm.ptr, %[[SIZES:.*]]: !llvm.ptr
+// CHECK: %[[B:.*]] = llvm.load %[[SYMBOLS]]
+// CHECK: %[[T:.*]] = llvm.load
+// CHECK: llvm.store %[[B]], %[[SIZES]]
+// CHECK: %[[B_PLACE:.*]] = llvm.getelementptr %[[SIZES]][1]
+// CHECK: llvm.store %[[B]], %[[B_PLACE]]
+// CHECK: %[[TWICE:.*]], %{{.*}} = arith.mulsi_extended %[[T]]
+// CHECK: %[[LENGTH:.*]] = arith.addi %[[TWICE]]
+// CHECK: %[[CHECKED:.*]] = arith.select %{{.*}}, %{{.*}}, %[[LENGTH]]
+// CHECK: llvm.store %[[CHECKED]]
+// CHECK: %[[BOUND_PLACE:.*]] = llvm.getelementptr %[[SIZES]][3]
+// CHECK: llvm.store %[[T]], %[[BOUND_PLACE]]
+// CHECK: arith.remsi %[[T]]
+// CHECK: llvm.getelementptr %[[SIZES]][5]

@@ -36,6 +36,7 @@ bool Checker::Implementation::enter(const Declaration &declaration,
     error(site, "calls nest more than " + Twine(maximumCalls) + " deep");
     return false;
   }
+  work += callWork;
   calls.push_back(
       {&declaration, site, caller, checker.diagnostics.all().size()});
   caller = std::make_shared<Trace>(Trace{site, caller});

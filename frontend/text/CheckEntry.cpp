@@ -403,6 +403,8 @@ gatefold::text::checkEntry(Package &package, const EntryOptions &options,
   if (!good || diagnostics.errorCount() != errorsBefore)
     return nullptr;
   removeUnused(checker.program());
+  if (!checkTensorSizes(checker.program().body, diagnostics))
+    return nullptr;
   return checker.takeProgram();
 }
 

@@ -75,6 +75,8 @@ private:
 
 /// Leaves out nodes on which no result depends.
 void removeUnused(Program &program);
+/// False (reported) where a tensor alone has more elements than may be counted.
+bool checkTensorSizes(const Graph &graph, Diagnostics &diagnostics);
 
 } // namespace gatefold::text
 

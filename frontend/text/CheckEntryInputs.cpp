@@ -329,3 +329,30 @@ private:
 void gatefold::text::removeUnused(Program &program) {
   Sweeper().sweep(program.body);
 }
+
+bool gatefold::text::checkTensorSizes(const Graph &graph,
+                                      Diagnostics &diagnostics) {
+  constexpr int64_t maximum = Checker::Implementation::maximumElements;
+  for (const auto &node : graph.nodes) {
+    for (const TensorType &type : node->results) {
+      int64_t elements = 1;
+      for (const Size &size : type.shape)
+        if (int64_t value = size.constant().value_or(1); value && elements)
+          elements =
+              value > maximum / elements ? maximum + 1 : elements * value;
+      if (elements > maximum) {
+        diagnostics.error(node->trace.place,
+                          "the tensor " + str(type) + " here is too large");
+        return false;
+      }
+    }
+    const Graph *body = nullptr;
+    if (auto *recurrence = llvm::dyn_cast<RecurrenceNode>(node.get()))
+      body = &recurrence->body;
+    else if (auto *attention = llvm::dyn_cast<AttentionNode>(node.get()))
+      body = &attention->body;
+    if (body && !checkTensorSizes(*body, diagnostics))
+      return false;
+  }
+  return true;
+}

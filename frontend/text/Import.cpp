@@ -41,9 +41,14 @@ LogicalResult Importer::refuse(Range range, const llvm::Twine &what) {
 LogicalResult Importer::refuse(const Node &node, const llvm::Twine &what) {
   Diagnostic &error =
       diagnostics.error(node.trace.place, "not compiled yet: " + what);
-  for (const Trace *caller = node.trace.caller.get(); caller;
-       caller = caller->caller.get())
-    error.note(caller->place, "called from here");
+  // The outermost one is the entry itself.
+  uint32_t last = node.trace.place.begin;
+  for (const Trace *caller = node.trace.caller.get(); caller && caller->caller;
+       caller = caller->caller.get()) {
+    if (caller->place.begin != last)
+      error.note(caller->place, "called from here");
+    last = caller->place.begin;
+  }
   return failure();
 }
 

@@ -16,7 +16,8 @@ namespace tensor = mlir::tensor;
 
 LogicalResult Importer::importBody(const Graph &body,
                                    llvm::ArrayRef<mlir::Value> arguments,
-                                   llvm::ArrayRef<TensorType> yielded) {
+                                   llvm::ArrayRef<TensorType> yielded,
+                                   llvm::function_ref<void(Values &)> finish) {
   mlir::Location location = b.getLoc();
   for (auto [argument, value] : llvm::zip(body.arguments, arguments))
     define(*argument.node, value, argument.index);
@@ -30,6 +31,8 @@ LogicalResult Importer::importBody(const Graph &body,
   Values results;
   for (auto [result, type] : llvm::zip(body.results, yielded))
     results.push_back(cast(broadcast(result, type), typeOf(type)));
+  if (finish)
+    finish(results);
   gatefold::YieldOp::create(b, results);
   return success();
 }
@@ -72,9 +75,31 @@ Importer::perSequence(const Node &node, Value value, llvm::ArrayRef<Size> lead,
 // Recurrences
 //===----------------------------------------------------------------------===//
 
+void Importer::stopSteps(mlir::Value stop, llvm::ArrayRef<TensorType> types,
+                         mlir::ValueRange states, Values &results) {
+  unsigned outputCount = results.size() - states.size();
+  unsigned leadRank =
+      llvm::cast<mlir::RankedTensorType>(stop.getType()).getRank();
+  for (auto [index, result] : llvm::enumerate(results)) {
+    const TensorType &type = types[index];
+    mlir::AffineMap map = b.getMultiDimIdentityMap(type.rank());
+    Values inputs = {stop, result};
+    Maps maps = {map.getMajorSubMap(leadRank), map};
+    if (index >= outputCount) {
+      inputs.push_back(states[index - outputCount]);
+      maps.push_back(map);
+    }
+    result = generic(
+        type, inputs, maps, [&](mlir::ValueRange elements) -> mlir::Value {
+          mlir::Value kept = elements.size() == 3
+                                 ? elements[2]
+                                 : number(elements[1].getType(), 0);
+          return arith::SelectOp::create(b, elements[0], kept, elements[1]);
+        });
+  }
+}
+
 LogicalResult Importer::visit(const RecurrenceNode &node) {
-  if (node.until)
-    return refuse(node, "`until=`");
   // Outputs, then states; the first sequence or output shows the lead.
   unsigned stateCount = node.initials.size();
   unsigned outputCount = node.results.size() - stateCount;
@@ -129,6 +154,13 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
   for (auto [argument, sequence] :
        llvm::zip(node.body.arguments, node.sequences))
     argumentSources[argument.node] = sequence;
+  for (unsigned i = 0; i < stateCount; ++i) {
+    unsigned number = node.sequences.size() + i;
+    auto &sources = stateSources[node.body.arguments[number].node];
+    sources = {node.initials[i], node.body.results[outputCount + i]};
+    if (node.resets)
+      sources.push_back(node.resetStates[i]);
+  }
 
   LogicalResult imported = success();
   mlir::Location location = b.getLoc();
@@ -141,7 +173,12 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
         b.restoreInsertionPoint(nested.saveInsertionPoint());
         Values arguments(stepValues);
         llvm::append_range(arguments, stateValues);
-        imported = importBody(node.body, arguments, yielded);
+        imported =
+            importBody(node.body, arguments, yielded, [&](Values &results) {
+              if (node.until)
+                stopSteps(stateValues[*node.until], yielded, stateValues,
+                          results);
+            });
       });
   b.setLoc(location);
   if (failed(imported))

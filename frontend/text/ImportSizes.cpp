@@ -278,12 +278,12 @@ LogicalResult Importer::requireNonNegative(const Node &node,
 //===----------------------------------------------------------------------===//
 
 std::optional<std::pair<int64_t, int64_t>> Importer::rangeOf(Value value,
-                                                             unsigned depth) {
-  constexpr unsigned maximumDepth = 32;
-  if (depth == maximumDepth || !isInteger(value.type().element))
+                                                             unsigned &budget) {
+  if (budget == 0 || !isInteger(value.type().element))
     return std::nullopt;
+  --budget;
   auto operand = [&](unsigned number) {
-    return rangeOf(value.node->operands[number], depth + 1);
+    return rangeOf(value.node->operands[number], budget);
   };
   switch (value.node->kind) {
   case Node::Kind::Constant: {
@@ -311,6 +311,23 @@ std::optional<std::pair<int64_t, int64_t>> Importer::rangeOf(Value value,
     if (!constant)
       return std::nullopt;
     return std::make_pair(int64_t(0), *constant - 1);
+  }
+  case Node::Kind::Argument: {
+    // A state has the values that it starts with or is given.
+    auto sources = stateSources.find(value.node);
+    if (sources == stateSources.end())
+      return std::nullopt;
+    std::optional<std::pair<int64_t, int64_t>> whole;
+    for (Value source : sources->second) {
+      auto range = rangeOf(source, budget);
+      if (!range)
+        return std::nullopt;
+      if (whole)
+        range = {std::min(whole->first, range->first),
+                 std::max(whole->second, range->second)};
+      whole = range;
+    }
+    return whole;
   }
   case Node::Kind::Elementwise:
     break;
@@ -359,7 +376,8 @@ bool Importer::isBounded(Value value, const Size &bound, bool inclusive) {
     std::optional<Size> slack = Size::subtract(*limit, other);
     return slack && isAtLeast(*slack, 0);
   };
-  if (auto range = rangeOf(value))
+  unsigned budget = 256;
+  if (auto range = rangeOf(value, budget))
     if (range->first >= 0 && range->second < INT64_MAX &&
         within(range->second + 1))
       return true;

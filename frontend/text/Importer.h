@@ -109,8 +109,10 @@ private:
   /// Whether a run has checked, or it shows, that every value v of an integer
   /// tensor has 0 <= v < bound (or <= bound if `inclusive`).
   bool isBounded(Value value, const Size &bound, bool inclusive);
+  /// The least and the largest value that an integer tensor shows to have.
+  /// Looks at no more than `budget` nodes.
   std::optional<std::pair<int64_t, int64_t>> rangeOf(Value value,
-                                                     unsigned depth = 0);
+                                                     unsigned &budget);
 
   //===--- ImportScalar.cpp --------------------------------------------===//
 
@@ -193,10 +195,16 @@ private:
   llvm::LogicalResult visit(const RecurrenceNode &node);
   llvm::LogicalResult visit(const AttentionNode &node);
   llvm::LogicalResult visitRow(const Node &node);
-  /// Imports a body whose block the builder stands in, and yields its results.
-  llvm::LogicalResult importBody(const Graph &body,
-                                 llvm::ArrayRef<mlir::Value> arguments,
-                                 llvm::ArrayRef<TensorType> yielded);
+  /// Imports a body whose block the builder stands in, and yields its results,
+  /// which `finish` may still change.
+  llvm::LogicalResult
+  importBody(const Graph &body, llvm::ArrayRef<mlir::Value> arguments,
+             llvm::ArrayRef<TensorType> yielded,
+             llvm::function_ref<void(Values &)> finish = nullptr);
+  /// `until=`: where the state `stop` was true before the step, [lead..], the
+  /// step does not count: outputs are 0 and states stay.
+  void stopSteps(mlir::Value stop, llvm::ArrayRef<TensorType> types,
+                 mlir::ValueRange states, Values &results);
   /// Lengths as the gf operations want them: one for each index of the first
   /// leading dimension.
   mlir::FailureOr<mlir::Value> perSequence(const Node &node, Value value,
@@ -225,6 +233,8 @@ private:
   llvm::DenseSet<const Symbol *> querySymbols;
   /// What an argument of a body is a part of.
   llvm::DenseMap<const Node *, Value> argumentSources;
+  /// What an argument that is a state starts with and is given.
+  llvm::DenseMap<const Node *, llvm::SmallVector<Value, 3>> stateSources;
   /// row and position of the attention around.
   mlir::Value row, position;
 

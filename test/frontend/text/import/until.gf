@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: gatefold compile %s --emit import | FileCheck %s
+# A sample that is done takes no further step; a state of small numbers may be an
+# index.
+import cells
+
+cell writer(start: [H], V, end = 0) -> i64[] {
+  state token: i64[] = 1, h: [H] = start, done: bool[] = false
+  param embed: embedding(V=V, N=H), rnn: gru(H=H), head: linear(N=V)
+  _, h' = step(rnn, embed(token), h)
+  token' = argmax(head(h'))
+  done' = done or token' == end
+  return token'
+}
+
+model spell(start: [B, 8]) -> i64[B, 20] {
+  param decoder: writer(V=74, end=3)
+  y, _ = scan(decoder, with=start, steps=20, until="done")
+  return y
+}
+
+# CHECK: gf.recurrence states(%{{.*}}, %arg0, %{{.*}} : tensor<?xi64>, tensor<?x8xf32>, tensor<?xi1>) steps(%{{.*}}) time_axis 1 -> (tensor<?x20xi64>)
+# CHECK-NEXT: ^step(%[[TOKEN:.*]]: tensor<?xi64>, %[[H:.*]]: tensor<?x8xf32>, %[[DONE:.*]]: tensor<?xi1>):
+# CHECK: tensor.extract
+# The output is 0, the states are those before the step.
+# CHECK: %[[OUTPUT:.*]] = linalg.generic {{.*}} ins(%[[DONE]], %{{.*}} : tensor<?xi1>, tensor<?xi64>)
+# CHECK: arith.constant 0 : i64
+# CHECK: arith.select
+# CHECK: linalg.generic {{.*}} ins(%[[DONE]], %{{.*}}, %[[TOKEN]] : tensor<?xi1>, tensor<?xi64>, tensor<?xi64>)
+# CHECK: linalg.generic {{.*}} ins(%[[DONE]], %{{.*}}, %[[H]] : tensor<?xi1>, tensor<?x8xf32>, tensor<?x8xf32>)
+# CHECK: gf.yield %[[OUTPUT]],

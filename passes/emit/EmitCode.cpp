@@ -189,8 +189,11 @@ static void emitExports(llvm::Module &module, llvm::GlobalVariable *description,
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
                      unsigned level) {
   llvm::PipelineTuningOptions tuning;
-  // Straight-line code is rare here, and looking for vectors in it takes time.
+  // Straight-line code is rare here, and looking for vectors in it takes time. So do
+  // copies of loop bodies: loops that gain by them say so themselves.
   tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = false;
+  tuning.LoopInterleaving = false;
   llvm::PassBuilder builder(&machine, tuning);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;

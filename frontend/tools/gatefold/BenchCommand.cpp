@@ -21,6 +21,15 @@ double quantile(const std::vector<double> &sorted, double part) {
   return sorted[static_cast<size_t>(part * (sorted.size() - 1) + 0.5)];
 }
 
+/// "1.25 ms"
+std::string timeText(double seconds) {
+  if (seconds < 1e-3)
+    return formatv("{0:f2} us", seconds * 1e6);
+  if (seconds < 1)
+    return formatv("{0:f2} ms", seconds * 1e3);
+  return formatv("{0:f2} s", seconds);
+}
+
 /// Operations of one run at the sizes of its inputs, where the program is a
 /// text.
 std::optional<double> operations(Session &session) {
@@ -95,14 +104,15 @@ ExitStatus runBench(const CommandLine &line) {
     printJson(std::move(document));
     return Done;
   }
-  outs() << formatv("median     {0:f3} ms of {1} runs (half of them within "
-                    "{2:f3} .. {3:f3} ms)\n",
-                    median * 1e3, times.size(), low * 1e3, high * 1e3);
+  outs() << "median     " << timeText(median) << " of " << times.size()
+         << " runs (half of them within " << timeText(low) << " .. "
+         << timeText(high) << ")\n";
   if (count)
-    outs() << formatv("operations {0:f3} million, {1:f2} GFLOP/s, {2:f1} % of "
-                      "the {3:f1} GFLOP/s of one core measured in this run\n",
-                      *count / 1e6, *count / median / 1e9,
-                      100 * *count / median / peak, peak / 1e9);
+    outs() << formatv("operations {0}, {1:f2} GFLOP/s, {2:f1} % of the {3:f1} "
+                      "GFLOP/s of one core measured in this run\n",
+                      grouped(static_cast<int64_t>(*count)),
+                      *count / median / 1e9, 100 * *count / median / peak,
+                      peak / 1e9);
   else
     outs() << "operations are counted for .gf texts only\n";
   outs() << "workspace  " << grouped(workspace) << " bytes\n";

@@ -68,7 +68,7 @@ json::Object programJson(const text::Program &program,
   for (const text::ProgramParameter &parameter : program.parameters) {
     json::Object object = tensorJson(parameter.name, parameter.type);
     if (parameter.initial)
-      object["initial"] = *parameter.initial;
+      object["initial"] = jsonNumber(*parameter.initial);
     parameters.push_back(std::move(object));
   }
   for (const text::Symbol &symbol : program.symbols)
@@ -100,7 +100,7 @@ void printProgram(const text::Program &program,
     out << "  parameter  " << parameter.name << ": "
         << typeText(program, parameter.type);
     if (parameter.initial)
-      out << " = " << formatv("{0}", *parameter.initial);
+      out << " = " << numberText(*parameter.initial);
     out << "\n";
   }
   if (auto values = parameterValues(program);

@@ -2,6 +2,7 @@
 //===- Messages.cpp - Words to the user -----------------------------------===//
 
 #include "frontend/tools/gatefold/Messages.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
@@ -73,6 +74,12 @@ json::Value jsonNumber(double value) {
   if (std::isfinite(value))
     return value;
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+std::string numberText(double value) {
+  std::string text;
+  raw_string_ostream(text) << format("%.15g", value);
+  return text;
 }
 
 std::string grouped(int64_t number) {

@@ -35,6 +35,9 @@ llvm::json::Array &diagnosticsJson();
 /// strings `inf`, `-inf`, `nan`.
 llvm::json::Value jsonNumber(double value);
 
+/// As short as 15 digits allow: "1", "0.1", "-inf".
+std::string numberText(double value);
+
 /// "1,234,567"
 std::string grouped(int64_t number);
 

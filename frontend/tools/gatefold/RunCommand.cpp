@@ -84,12 +84,16 @@ struct Difference {
 
 Difference differ(const HostTensor &result, const HostTensor &expected) {
   Difference difference;
+  bool isFloat = result.element().code == kDLFloat;
   for (int64_t i = 0, n = result.count(); i < n; ++i) {
     double found = result.at(i), wanted = expected.at(i);
-    bool same = found == wanted || (std::isnan(found) && std::isnan(wanted));
+    bool same = (isFloat ? found == wanted
+                         : result.integerAt(i) == expected.integerAt(i)) ||
+                (std::isnan(found) && std::isnan(wanted));
     double distance = same ? 0 : std::fabs(found - wanted);
-    bool near = same || distance <= absoluteTolerance +
-                                        relativeTolerance * std::fabs(wanted);
+    bool near = same || (isFloat && std::isfinite(wanted) &&
+                         distance <= absoluteTolerance +
+                                         relativeTolerance * std::fabs(wanted));
     difference.count += !near;
     // A NaN that is not expected is the largest difference of all.
     if (difference.place < 0 || distance > difference.largest ||

@@ -169,7 +169,10 @@ Expected<HostTensor> HostTensor::convert(const files::FileTensor &source,
                   source.element != files::ElementKind::boolean &&
                   element.code == integerCode;
   if (!floats && !integers)
-    return error(what + " is " + files::elementName(source.element) +
+    return error(what + " is " +
+                 (source.element == files::ElementKind::boolean
+                      ? "bool"
+                      : files::elementName(source.element)) +
                  ", expected " + spelling(element));
   Expected<HostTensor> tensor = create(element, source.shape);
   if (!tensor)

@@ -193,6 +193,7 @@ ExitStatus gatherWeights(const CommandLine &line,
     return status;
 
   std::vector<const WantedWeight *> missing;
+  std::vector<const WantedWeight *> defaulted;
   StringSet<> claimed;
   ExitStatus status = Done;
   for (const WantedWeight &weight : wanted) {
@@ -206,8 +207,7 @@ ExitStatus gatherWeights(const CommandLine &line,
         }
         weights.push_back(std::move(*made));
       } else if (weight.initial && !weight.embedded) {
-        note("parameter `" + weight.name + "` is not in the weights: it is " +
-             formatv("{0}", *weight.initial).str());
+        defaulted.push_back(&weight);
       } else if (!weight.embedded) {
         missing.push_back(&weight);
       }
@@ -245,6 +245,10 @@ ExitStatus gatherWeights(const CommandLine &line,
     reportMissing(missing, wanted, offers);
     status = InputFault;
   }
+  if (status == Done)
+    for (const WantedWeight *weight : defaulted)
+      note("parameter `" + weight->name + "` is not in the weights: it is " +
+           numberText(*weight->initial));
   warnOfUnclaimed(wanted, offers, claimed);
   return status;
 }

@@ -36,7 +36,7 @@ MIXED = """model mixed(x: [B, 2], narrow: i32[B], wide: i64[B], keep: bool[B]) -
 
 # A table whose rows are asked for.
 TABLE = """model table(i: i64[N]) -> [N, 2] {
-  param rows: embedding(5, 2)
+  param rows: embedding(V=5, N=2)
   return rows(i)
 }
 """

@@ -152,7 +152,8 @@ def test_missing_dimensions_are_listed(tmp_path):
     first, second = gatefold("check", path).out.splitlines()[:2]
     assert first == "model m"
     assert second.startswith("  must be given  ")
-    assert sorted(second.split("given  ")[1].split(", ")) == ["M", "N", "width"]
+    given = second.split("given  ")[1].split(", ")
+    assert sorted(given) == ["--arg width=...", "--dim M=...", "--dim N=..."]
     out = gatefold("check", path, "--dim", "M=2,N=3", "--arg", "width=0.5").out
     assert "must be given" not in out
     assert "  parameter  w: [3, 2]" in out
@@ -170,25 +171,25 @@ def test_all_entries_or_one(tmp_path):
 
 def test_several_files(tmp_path):
     good = write(tmp_path / "good.gf", SMALL)
-    bad = write(tmp_path / "bad.gf", SMALL.replace("gain *", "gian *"))
+    bad = write(tmp_path / "bad.gf", SMALL.replace("gain *", "gaim *"))
     run = gatefold("check", bad, good, status=1)
     assert "model small" in run.out
-    assert "`gian` is not defined" in run.err
+    assert "`gaim` is not defined" in run.err
     document = gatefold("check", bad, good, "--json", status=1).json
     assert [f["correct"] for f in document["files"]] == [False, True]
     (diagnostic,) = document["diagnostics"]
     assert diagnostic["severity"] == "error"
-    assert diagnostic["message"] == "`gian` is not defined"
+    assert diagnostic["message"] == "`gaim` is not defined"
     assert (diagnostic["line"], diagnostic["column"]) == (3, 10)
     assert diagnostic["file"].endswith("bad.gf")
     assert diagnostic["hints"] == ["did you mean `gain`?"]
 
 
 def test_an_error_shows_its_place(tmp_path):
-    path = write(tmp_path / "bad.gf", SMALL.replace("gain *", "gian *"))
+    path = write(tmp_path / "bad.gf", SMALL.replace("gain *", "gaim *"))
     assert refusal("check", path).splitlines() == [
-        f"{path}:3:10: error: `gian` is not defined",
-        "  return gian * (x @ weight.T)",
+        f"{path}:3:10: error: `gaim` is not defined",
+        "  return gaim * (x @ weight.T)",
         "         ^~~~",
         "hint: did you mean `gain`?",
     ]
@@ -218,7 +219,8 @@ def test_imports_and_folders(tmp_path):
 def test_files_that_cannot_be_read(tmp_path, command):
     more = ["-o", "x.o"] if command == "compile" else []
     missing = tmp_path / "none.gf"
-    assert f"{missing}: " in refusal(command, missing, *more)
+    message = refusal(command, missing, *more)
+    assert str(missing) in message and "No such file or directory" in message
     folder = tmp_path / "folder.gf"
     folder.mkdir()
     if command != "run" and command != "report":  # there a folder holds a library
@@ -265,7 +267,7 @@ def test_hostile_texts(tmp_path, name):
     for command in (["check"], ["run", "--seed", "1", "--dim", "B=2"]):
         if command[0] == "run" and name == "empty":
             continue
-        status = 0 if (command[0], name) in [("check", "empty"), ("check", "huge sizes")] else 1
+        status = 0 if (command[0], name) in [("check", "empty")] else 1
         run = gatefold(command[0], path, *command[1:], status=status, timeout=20)
         assert bool(run.err) == bool(status)
         assert len(run.err) < 20_000
@@ -294,8 +296,7 @@ HOSTILE_MODULES = {
     "cut": (MODULE[:30], ":2:"),
     "text": ("model m(x: [B]) -> [B] { return x }", ":1:1: error: "),
     "bytecode": (b"ML\xefR\x06MLIR\0", "MLIR bytecode is not read"),
-    "zeros": (b"\0" * 100, "error: "),
-    "open string": ('"' + "a" * 1000, ":1:1: error: "),
+    "open string": ('"' + "a" * 1000, ":1:1002: error: "),
 }
 
 

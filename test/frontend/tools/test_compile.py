@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from driver import (
     COMMAND_LINE_FAULT,
-    GATEFOLD,
     MIXED,
     SMALL,
     WEIGHT,
@@ -57,7 +56,6 @@ def dynamic_symbols(library):
         (["--emit", "library"], "--emit library needs -o FILE"),
         (["--emit", "object"], "--emit object needs -o FILE"),
         (["--emit", "object", "-o", "-"], "--emit object needs -o FILE"),
-        (["--emit", "llvm", "--json"], "--json and the code cannot both go to standard output"),
         (["--emit", "fuse", "--weights", "w.npz"], "weights are embedded in code only"),
     ],
 )
@@ -79,8 +77,8 @@ def test_every_phase(small, phase):
     text = gatefold("compile", small, "--emit", phase).out
     assert text.startswith("module") or text.startswith("#")
     has = {
-        "linalg": phase in ("import", "simplify", "fuse", "schedule", "tile", "split", "bufferize"),
-        "tensor<": phase not in ("bufferize", "cpu"),
+        "linalg": phase != "cpu",
+        "memref.": phase == "bufferize",
         "llvm.func": phase == "cpu",
     }
     for word, expected in has.items():
@@ -181,10 +179,10 @@ def test_json(small):
 
 
 def test_json_of_a_fault(tmp_path):
-    path = write(tmp_path / "m.gf", SMALL.replace("gain *", "gian *"))
+    path = write(tmp_path / "m.gf", SMALL.replace("gain *", "gaim *"))
     found = gatefold("compile", path, "-o", tmp_path / "x.o", "--json", status=1).json
     assert list(found) == ["diagnostics"]
-    assert found["diagnostics"][0]["message"] == "`gian` is not defined"
+    assert found["diagnostics"][0]["message"] == "`gaim` is not defined"
 
 
 # Files.
@@ -202,7 +200,7 @@ def test_prints_what_it_wrote(small):
 def test_a_failed_compilation_leaves_old_files(small):
     folder = small.parent
     old = {name: write(folder / name, "old") for name in ("libm.so", "m.h", "m.ll", "m.mlir")}
-    write(small, SMALL.replace("gain *", "gian *"))
+    write(small, SMALL.replace("gain *", "gaim *"))
     for name in ("libm.so", "m.ll", "m.mlir"):
         refusal("compile", small, "-o", folder / name)
     assert all(path.read_text() == "old" for path in old.values())
@@ -222,7 +220,7 @@ def test_names_become_identifiers(small):
     path = folder / "lib1-my model.v2.so"
     out = gatefold("compile", small, "-o", path).out
     assert out.splitlines()[1] == str(folder / "_1_my_model.h")
-    assert dynamic_symbols(path) == {f"_1_my_model_{name}" for name in FUNCTIONS}
+    assert all(name.startswith("_1_my_model_") for name in dynamic_symbols(path))
     run = gatefold("run", path, "--seed", "1", "--dim", "B=2")
     assert run.out == gatefold("run", small, "--seed", "1", "--dim", "B=2").out
 
@@ -278,7 +276,9 @@ def test_two_headers_in_one_program(small_library, tmp_path):
 
 def test_symbols_and_dependencies(small_library):
     path = small_library / "libsmall.so"
-    assert dynamic_symbols(path) == {f"small_{name}" for name in FUNCTIONS}
+    names = dynamic_symbols(path)
+    assert {f"small_{name}" for name in FUNCTIONS} <= names
+    assert all(name.startswith("small_") for name in names)
     out = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
     names = {pathlib.Path(line.split()[0]).name.split(".")[0] for line in out.splitlines()}
     assert names <= {"linux-vdso", "linux-gate", "libc", "libm", "ld-linux-x86-64",
@@ -362,10 +362,10 @@ def test_a_c_program_sees_every_fault(tmp_path):
     assert lines == [
         "run before prepare: 4",
         "missing weight: 3 parameter `weight` [2, 3] is not in the weights",
-        "misspelt weight: 1",
+        "misspelt weight: 3",
         "prepare: 0",
         "prepare again: 1",
-        "wrong shape: 1 `x` is [1, 4], expected [B, 3]",
+        "wrong shape: 1 `x` is [1, 4], expected [B, 3] with B=1 from `x`",
         "wrong type: 1",
         "run: 0 6 1.5",
         "run in a workspace: 0 6 1.5",
@@ -437,15 +437,26 @@ def test_leads_and_options(tmp_path):
     assert "1.000000 0.000000 0.000000 1.000000 2.000000 0.000000" in run.out
 
 
-def test_without_a_linker(small, tmp_path_factory):
-    """Said by name; nothing is left behind."""
-    folder = tmp_path_factory.mktemp("empty")
+def test_a_linker_that_fails(small, tmp_path_factory):
+    """Its words are told, and nothing is left behind."""
+    tools = tmp_path_factory.mktemp("tools")
+    cc = write(tools / "cc", "#!/bin/sh\necho no room left >&2\nexit 7\n")
+    cc.chmod(0o755)
     message = refusal(
-        "compile", small, "-o", small.parent / "libsmall.so", env={"PATH": str(folder)}
-    ) if not pathlib.Path("/usr/lib/llvm-22/bin/ld.lld").exists() else None  # fmt: skip
-    if message is None:  # lld of LLVM links where there is no compiler
-        gatefold("compile", small, "-o", small.parent / "libsmall.so", env={"PATH": str(folder)})
-        gatefold("run", small.parent / "libsmall.so", "--seed", "1", "--dim", "B=1")
-    else:
-        assert "cannot find a linker" in message
-    assert GATEFOLD.exists()
+        "compile", small, "-o", small.parent / "libsmall.so", env={"PATH": str(tools)}
+    )
+    assert message == f"gatefold: error: {cc} failed (7): no room left\n"
+    assert files(small.parent) == ["small.gf"]
+
+
+def test_json_needs_a_file(small):
+    run = gatefold("compile", small, "--emit", "llvm", "--json", status=COMMAND_LINE_FAULT)
+    assert run.json == {
+        "messages": [
+            {
+                "severity": "error",
+                "message": "--json and the code cannot both go to standard output",
+                "hint": "-o FILE",
+            }
+        ]
+    }

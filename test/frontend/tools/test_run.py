@@ -168,7 +168,7 @@ def test_json_of_a_fault(small):
 
 
 def test_json_of_a_text_with_errors(tmp_path):
-    path = write(tmp_path / "m.gf", SMALL.replace("gain *", "gian *"))
+    path = write(tmp_path / "m.gf", SMALL.replace("gain *", "gaim *"))
     document = gatefold("run", path, "--json", status=1).json
     (diagnostic,) = document["diagnostics"]
     assert (diagnostic["line"], diagnostic["column"]) == (3, 10)
@@ -352,11 +352,18 @@ def test_extreme_integers_fit(mixed):
 # Data at fault.
 
 
-@pytest.mark.parametrize("shape", [(2, 4), (3,), (2, 3, 1)])
-def test_wrong_shapes(small, shape):
+@pytest.mark.parametrize(
+    "shape, words",
+    [
+        ((2, 4), "`x` is [2, 4], expected [B, 3] with B=2 from `x`"),
+        ((3,), "`x` has 1 dimension, expected 2: [B, 3]"),
+        ((2, 3, 1), "`x` has 3 dimensions, expected 2: [B, 3]"),
+    ],
+)
+def test_wrong_shapes(small, shape, words):
     x = npy(small.parent / "x.npy", np.zeros(shape, np.float32))
     message = refusal("run", small, "--weights", weights(small.parent), "--input", f"x={x}")
-    assert "`x` is [" + ", ".join(map(str, shape)) + "], expected [B, 3]" in message
+    assert f"gatefold: error: {words}\n" in message
 
 
 def test_sizes_that_disagree(mixed):
@@ -510,7 +517,7 @@ def test_a_func_takes_its_leads_from_the_inputs(tmp_path):
         "run", path, "--entry", "scaled", "--lead", "1", "--input", f"x={tmp_path / 'x.npy'}",
         "--input", f"by={tmp_path / 'by.npy'}",
     )  # fmt: skip
-    assert "`x` is [2, 3, 2]" in message
+    assert "`x` has 3 dimensions, expected 2: [B, M]" in message
 
 
 def test_a_cell_with_lengths(tmp_path):

@@ -81,9 +81,9 @@ def test_misspelt(model):
 
 
 def test_a_misspelt_default_is_a_warning(model):
-    run = model.run(model.weights(weight=WEIGHT, gian=GAIN))
+    run = model.run(model.weights(weight=WEIGHT, gaim=GAIN))
     assert "note: parameter `gain` is not in the weights: it is 1\n" in run.err
-    assert "no parameter is named `gian`\nhint: did you mean `gain`?\n" in run.err
+    assert "no parameter is named `gaim`\nhint: did you mean `gain`?\n" in run.err
 
 
 def test_unclaimed(model):

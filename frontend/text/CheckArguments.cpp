@@ -22,7 +22,7 @@ Checker::Implementation::matchArguments(const DeclarationFacts &facts,
   StringRef name = declaration.name.name;
   Matched matched;
   matched.inputs.resize(declaration.inputs.size());
-  bool good = true, named = false;
+  bool good = true, named = false, missing = false;
   size_t position = 0, positional = 0, places = 0;
   for (const InputSyntax &input : declaration.inputs)
     places += !settingsGiven || input.type;
@@ -98,13 +98,13 @@ Checker::Implementation::matchArguments(const DeclarationFacts &facts,
   }
 
   for (auto [input, given] : llvm::zip(declaration.inputs, matched.inputs))
-    if (input.type && !given) {
+    if (input.type && !given && good) {
       error(range,
             "`" + callee.name + "` needs its input `" + input.name.name + "`")
           .note(input.name.range, "declared here");
-      good = false;
+      missing = true;
     }
-  if (!good)
+  if (!good || missing)
     return std::nullopt;
   return matched;
 }

@@ -20,6 +20,12 @@ Item Checker::Implementation::evaluate(Body &body,
   return item;
 }
 
+static bool isWhole(const Item &item) {
+  const Number *number = item.number();
+  return number && (number->kind == Number::Kind::Whole ||
+                    number->kind == Number::Kind::Size);
+}
+
 Item Checker::Implementation::evaluateKind(Body &body,
                                            const Expression &expression) {
   switch (expression.kind) {
@@ -66,7 +72,16 @@ Item Checker::Implementation::evaluateKind(Body &body,
     Item right = evaluate(body, *binary.right);
     if (left.isError() || right.isError())
       return {Erroneous(), expression.range};
-    return checker.binary(binary.op, left, right, expression.place);
+    Item result = checker.binary(binary.op, left, right, expression.place);
+    // A quotient of what is not given yet may well be whole.
+    const Number *number = result.number();
+    bool isQuotient = binary.op == BinaryOperator::Divide && number &&
+                      number->kind == Number::Kind::RunReal;
+    if (isQuotient && checker.options.allowUnknown && isWhole(left) &&
+        isWhole(right))
+      return sizeItem(Size(newUnknown(textOf(expression.range))),
+                      expression.range);
+    return result;
   }
   case Expression::Kind::Index:
     return evaluateIndex(body, llvm::cast<IndexExpression>(expression));

@@ -178,7 +178,7 @@ bool CellPass::bindLengths() {
   if (!lengths)
     return true;
   ArrayRef<Size> own = lengths->tensor.own();
-  std::string message = "lengths is " + checker.describe(*call.lengths) +
+  std::string message = "lengths is " + checker.describe(own) +
                         ", expected the first of " + checker.describe(extras);
   auto report = [&] { checks.error(call.lengths->range, message); };
   if (own.size() > extras.size()) {

@@ -100,8 +100,13 @@ void Package::loadText(std::string name, std::string text) {
 }
 
 void Package::loadImports(File &file) {
+  // Each of these costs a look into every folder; more would not be shown.
+  unsigned failures = 0;
   for (const ImportSyntax &import : file.module->imports) {
+    if (failures >= Diagnostics::maximumErrors)
+      break;
     File *imported = loadImport(file, import);
+    failures += !imported;
     if (!imported)
       file.incomplete = true;
     else if (!llvm::is_contained(file.imports, imported))

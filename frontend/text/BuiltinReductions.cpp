@@ -15,13 +15,6 @@ std::optional<Tensor> gatefold::text::integerTensor(Checker &checker,
                                                     const Item &item,
                                                     ArrayRef<Size> expected,
                                                     StringRef shown) {
-  // (A number is the same for all.)
-  if (const Number *number = item.number())
-    if (number->kind == Number::Kind::Whole ||
-        number->kind == Number::Kind::Size)
-      return checker.broadcast(
-          checker.numberTensor(*number, Element::I64, item.range), {}, expected,
-          item.range);
   const Tensor *tensor = item.tensor();
   if (!tensor || !isInteger(tensor->element())) {
     if (!item.isError())
@@ -103,21 +96,23 @@ static Item callReduce(Arguments &arguments) {
 
   Size size = tensor.own()[*axis];
   std::optional<Tensor> lengths;
-  if (const Item *item = arguments.find("lengths")) {
+  const Item *item = arguments.find("lengths");
+  if (const Number *number = item ? item->number() : nullptr;
+      number && asSize(*number)) {
+    // The same for all: a slice.
+    Size count = *asSize(*number);
+    if (!requireWithin(checker, count, size, item->range,
+                       "lengths is " + count.str() + ", found a size of " +
+                           size.str()))
+      return erroneous(place);
+    tensor = checker.slice(tensor, *axis, Size(), count, 1, place);
+  } else if (item) {
     Shape before(tensor.own().take_front(*axis));
     lengths = integerTensor(checker, "lengths", *item, before,
                             checker.describe(before));
     if (!lengths)
       return erroneous(place);
-    if (const Number *number = item->number()) {
-      Size count = *asSize(*number);
-      if (!requireWithin(checker, count, size, item->range,
-                         "lengths is " + count.str() + ", found a size of " +
-                             size.str()))
-        return erroneous(place);
-    } else {
-      checker.requireValues(lengths->value, size, true);
-    }
+    checker.requireValues(lengths->value, size, true);
     // Both have the whole lead, so that their shapes say which belongs to
     // which.
     Shape lead = commonLead({tensor, *lengths});

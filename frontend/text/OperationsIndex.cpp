@@ -140,6 +140,12 @@ std::optional<Taken> Indexing::slice(const Checker::EvaluatedIndex &entry,
   std::optional<Size> from = low(entry.start, size);
   std::optional<Size> length =
       from ? Size::subtract(*stop, *from) : std::nullopt;
+  // x[-2:] has min(T, 2), which reads better than T - max(T - 2, 0).
+  if (entry.start && !entry.stop && entry.start->number())
+    if (std::optional<Size> given = asSize(*entry.start->number());
+        given && isNegative(*given))
+      if (std::optional<Size> count = Size::subtract(Size(), *given))
+        length = Size::minimum(size, *count);
   if (length)
     length = Size::maximum(*length, Size());
   if (length && taken.step != 1) {

@@ -90,8 +90,7 @@ def scan_text(case, layers=None, bidirectional=False, reverse=False):
     return f"""
 import cells
 
-model scanned(x: [B, T, {case.input_size}], lengths: i64[B], {listed(states)})
-    -> (y: [B, T, {width}], {listed(finals)}) {{
+model scanned(x: [B, T, {case.input_size}], lengths: i64[B], {listed(states)}) -> (y: [B, T, {width}], {listed(finals)}) {{
   param cell: {case.name}({case.settings_with(*more)}) as ""
   y, {tupled(case.states)} = scan(cell, x, lengths=lengths, init={tupled(s + "0" for s in case.states)}{options})
   return y, {listed(case.states)}
@@ -132,7 +131,7 @@ def batches():
 
 
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", list(cases()))
 def test_scan_with_lengths_and_init(compiler, case, reverse):
     generator = numpy.random.default_rng(1)
     library = compiler.library(scan_text(case, reverse=reverse))
@@ -154,7 +153,7 @@ def test_scan_with_lengths_and_init(compiler, case, reverse):
             assert_close(result[name], final, (name, *what))
 
 
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", list(cases()))
 def test_scan_from_the_declared_start(compiler, case):
     generator = numpy.random.default_rng(2)
     library = compiler.library(plain_text(case))
@@ -207,7 +206,7 @@ def test_layers_and_directions(compiler, name, layers, bidirectional):
             assert_close(result[state], final, state)
 
 
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", list(cases()))
 def test_steps_make_the_scan(compiler, case):
     """A model with states, run step by step, gives the same bits as the scan."""
     generator = numpy.random.default_rng(4)

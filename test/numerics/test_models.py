@@ -27,7 +27,7 @@ def sentiment_reference(weights, tokens, lengths):
 
     def heads(name, x):
         projected = x @ w[f"attention.{name}.weight"].T + w[f"attention.{name}.bias"]
-        return projected.reshape(time, HEADS, -1).transpose(1, 0, 2)
+        return projected.reshape(time, HEADS, 256 // HEADS).transpose(1, 0, 2)
 
     logits = numpy.zeros((batch, 2))
     for b, n in enumerate(lengths):

@@ -100,6 +100,8 @@ void Checker::Implementation::needFixed(const Size &size, Range place,
       note(option);
       continue;
     }
+    if (!reportedOpen.insert(symbol).second)
+      continue;
     Diagnostic &diagnostic =
         error(place, what + " must be known when compiling, and `" +
                          symbol->name + "` is open");

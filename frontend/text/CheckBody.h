@@ -190,7 +190,8 @@ struct Checker::Implementation {
   std::vector<Range> parameterUses;  // where each got its shape
   std::map<std::string, unsigned> parameterNumbers; // by checkpoint name
   std::set<const Symbol *> unknownSymbols;
-  std::set<std::string> missing; // as options: `--dim H=...`
+  std::set<const Symbol *> reportedOpen; // each is asked for once
+  std::set<std::string> missing;         // as options: `--dim H=...`
   std::vector<std::string> missingOrder;
   /// Graphs whose arguments are known by now, for requireValues.
   std::map<const Node *, Value> argumentSources;

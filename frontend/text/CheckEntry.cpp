@@ -2,7 +2,6 @@
 //===- CheckEntry.cpp - A declaration as the entry of a program -----------===//
 
 #include "frontend/text/CheckEntry.h"
-#include "frontend/text/CheckRecurrence.h"
 #include "frontend/text/Parser.h"
 #include "frontend/text/SyntaxWalk.h"
 
@@ -223,85 +222,6 @@ bool EntryBuilder::buildFunc() {
                                 declaration.name, place);
   return !result.isError() &&
          addResults(split(result, declaration.results.size()));
-}
-
-bool EntryBuilder::buildCell() {
-  RecurrenceCall call;
-  call.instance = &root;
-  call.range = place;
-  for (const EvaluatedArgument &option : callOptions) {
-    StringRef name = option.name->name;
-    if (name == "layers" || name == "bidirectional")
-      root.settings.push_back(option);
-    else if (!checks.scanOption(call, name, option.item))
-      return false;
-  }
-  llvm::append_range(root.settings, settings());
-  unsigned errorsBefore = checker.diagnostics.errorCount();
-  checks.checkSettings(root);
-  if (root.broken || checker.diagnostics.errorCount() != errorsBefore)
-    return false;
-
-  bool hasSequence = !call.steps;
-  std::optional<Size> time;
-  if (hasSequence && llvm::any_of(declaration.inputs, [](const auto &input) {
-        return input.type.has_value();
-      }))
-    time = openSize("T");
-  if (!addInputs(time) || !addTensorOptions())
-    return false;
-  for (const Input &input : inputs)
-    (call.sequences.empty() && time ? call.sequences : call.with)
-        .push_back(input.item);
-  for (const EvaluatedArgument &option : tensorOptions)
-    checks.scanOption(call, option.name->name, option.item);
-
-  // The states are inputs; their shapes are found as a scan would find them.
-  Body probe = scope;
-  for (const Input &input : inputs)
-    probe.names[input.syntax->name.name.str()] = {Binding::Kind::Input,
-                                                  input.syntax->name.range,
-                                                  Item{Erroneous(), place}};
-  for (size_t i = 1; i < inputs.size() || (i == 1 && !time); ++i) {
-    size_t number = time ? i : i - 1;
-    if (number >= inputs.size())
-      break;
-    probe.find(inputs[number].syntax->name.name)->item = ownView(number);
-  }
-  probe.isEntry = false;
-  Instance &first = checks.layerOf(root, 0, false);
-  probe.instance = &first;
-  if (!checks.enter(declaration, place))
-    return false;
-  std::optional<std::vector<StateSlot>> slots = checks.statesOf(probe);
-  checks.leave();
-  if (!slots)
-    return false;
-  int64_t parts =
-      std::max<int64_t>(root.layers, 1) * (root.bidirectional ? 2 : 1);
-  Tuple states;
-  for (StateSlot &slot : *slots) {
-    TensorType type{slot.type.element, lead};
-    if (root.layers || root.bidirectional)
-      type.shape.insert(type.shape.begin(), Size(parts));
-    llvm::append_range(type.shape, slot.type.shape);
-    slot.type = std::move(type);
-    states.elements.push_back(checks.makeStateInput(slot));
-  }
-  call.initial =
-      states.elements.size() == 1 ? states.elements[0] : Item{states, place};
-
-  Item result = checks.recurrence(call);
-  if (result.isError())
-    return false;
-  const Tuple &pair = *result.tuple();
-  if (!addResults(split(pair.elements[0], declaration.results.size())))
-    return false;
-  std::vector<Item> finals = split(pair.elements[1], slots->size());
-  for (auto [slot, item] : llvm::zip(*slots, finals))
-    addResult(slot.syntax->name.name, item, slot.syntax->name.range,
-              /*isState=*/true);
-  return true;
 }
 
 bool EntryBuilder::buildAttention() {

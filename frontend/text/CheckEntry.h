@@ -32,8 +32,14 @@ private:
   std::optional<Item> parseArgument(llvm::StringRef name, llvm::StringRef text);
   bool buildModel();
   bool buildFunc();
-  bool buildCell();
   bool buildAttention();
+
+  //===--- CheckEntryCell.cpp --------------------------------------------===//
+
+  bool buildCell();
+  bool startsFromFirstInput() const;
+  bool findSteps(RecurrenceCall &call, std::optional<Size> &time);
+  std::optional<std::vector<StateSlot>> addStates(RecurrenceCall &call);
 
   //===--- CheckEntryInputs.cpp: inputs, results -------------------------===//
 

@@ -193,6 +193,28 @@ def PlanMemory : Pass<"gf-plan-memory", "::mlir::ModuleOp"> {
 // cpu
 //===----------------------------------------------------------------------===//
 
+def OutlineKernels : Pass<"gf-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "Structured operations to functions, equal ones to the same";
+  let description = [{
+    Each structured operation on buffers that has a loop becomes a call of a private
+    function, which is compiled once however often it is called: twelve equal blocks cost
+    as much as one, and no function is large enough for the compiler to take long.
+    Constants stay constants inside; everything else that the operation uses is an
+    argument.
+
+    ```mlir
+    linalg.copy ins(%a : memref<?xf32>) outs(%b : memref<?xf32>)
+    // becomes
+    call @gatefold_kernel(%a, %b) : (memref<?xf32>, memref<?xf32>) -> ()
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let statistics = [
+    Statistic<"operationsOutlined", "operations", "Operations moved to functions">,
+    Statistic<"kernelsMade", "kernels", "Functions made for them">
+  ];
+}
+
 def LinalgToLoops : Pass<"gf-linalg-to-loops", "::mlir::func::FuncOp"> {
   let summary = "Linalg on buffers to loops with accumulators in registers";
   let description = [{

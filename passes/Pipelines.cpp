@@ -65,6 +65,7 @@ static void buildBufferize(OpPassManager &manager, const PipelineOptions &) {
 }
 
 static void buildCpu(OpPassManager &manager, const PipelineOptions &) {
+  manager.addPass(createOutlineKernels());
   manager.addNestedPass<func::FuncOp>(createLinalgToLoops());
   manager.addPass(createLoopInvariantCodeMotionPass());
   manager.addPass(memref::createExpandStridedMetadataPass());

@@ -8,10 +8,12 @@
 // CHECK-NOT: builtin.unrealized_conversion_cast
 // CHECK: llvm.func @tanhf(f32) -> f32
 // CHECK: llvm.func @gatefold_run_entry(
-// CHECK: llvm.call @tanhf
+// CHECK: llvm.call @gatefold_kernel
 // CHECK: llvm.func @_mlir_ciface_gatefold_run_entry(
 // CHECK: llvm.func @gatefold_sizes(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr)
 // CHECK: llvm.func @gatefold_arena_bytes(%{{.*}}: !llvm.ptr) -> i64
+// CHECK: llvm.func @gatefold_kernel
+// CHECK: llvm.call @tanhf
 
 func.func private @activate(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %y = math.tanh %x : tensor<?x4xf32>

@@ -1,7 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attentions in float64, written from their formulas, one row at a time."""
 
+import contextlib
+
 import numpy
+
+exp, tanh = numpy.exp, numpy.tanh
+bias = 0
+
+
+@contextlib.contextmanager
+def added_bias(values):
+    """Inside it every softmax adds these to its scores, as `bias=` does."""
+    global bias
+    bias = values
+    yield
+    bias = 0
 
 
 def visible(queries, keys, *, causal=False, window=None, offset=None, length=None):
@@ -23,14 +37,32 @@ def visible(queries, keys, *, causal=False, window=None, offset=None, length=Non
     return seen
 
 
-def softmax(scores, seen):
-    """Rows over the seen keys; a row that sees none is 0."""
+def softmax(scores, seen, sink=None):
+    """Rows over the seen keys; a row that sees none is 0. A sink, one number or
+    [T, 1], joins the denominator."""
+    scores = scores + bias
+    seen = seen & (scores != -numpy.inf)
     result = numpy.zeros(scores.shape)
+    if sink is not None:
+        sink = numpy.broadcast_to(sink, (len(scores), 1))
     for i, row in enumerate(seen):
         if row.any():
-            e = numpy.exp(scores[i, row] - scores[i, row].max())
-            result[i, row] = e / e.sum()
+            largest = scores[i, row].max()
+            e = numpy.exp(scores[i, row] - largest)
+            more = 0 if sink is None else numpy.exp(sink[i, 0] - largest)
+            result[i, row] = e / (e.sum() + more)
     return result
+
+
+def top_k(scores, seen, count=None, fraction=None):
+    """The largest seen scores of each row, ties to the lowest index."""
+    kept = numpy.zeros(scores.shape, bool)
+    for i, row in enumerate(seen):
+        keys = numpy.flatnonzero(row)
+        k = count if fraction is None else int(numpy.floor(fraction * len(keys)))
+        order = numpy.argsort(-scores[i, keys], kind="stable")
+        kept[i, keys[order[: max(1, k)]]] = True
+    return kept
 
 
 def neighbour_difference(scores, seen, width):

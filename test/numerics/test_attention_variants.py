@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attentions of the library beyond the core, and bodies of a user's own, in each view,
+against float64: one model for each view holds them all."""
+
+import attention_references as attentions
+import numpy
+import pytest
+from attention_references import exp, neighbour_difference, softmax, tanh, top_k, weigh
+from conftest import assert_close, lengths_of
+
+HEADS, WIDTH, VALUES = 2, 5, 3
+INPUTS = "q: [T, D], k: [S, D], v: [S, E]"
+
+
+def sigmoid(x):
+    return 1 / (1 + exp(-x))
+
+
+def scores(n):
+    return n.q @ n.k.T / numpy.sqrt(WIDTH)
+
+
+def additive(n):
+    sums = n.q[:, None, :] + n.k[None, :, :]
+    return weigh(softmax(tanh(sums) @ n.w, n.seen), n.v)
+
+
+def scaled_differential(n):
+    # The scales move to the query: one map is (q * w * w2) @ k.
+    first = (n.q * n.w * n.w2) @ n.k.T / numpy.sqrt(WIDTH)
+    second = (n.q * n.w2 * n.w2) @ n.k.T / numpy.sqrt(WIDTH)
+    return weigh(softmax(first, n.seen), n.v) - weigh(softmax(second, n.seen), n.v)
+
+
+def sparse_differential(n, fraction=0.5, temperature=0.5):
+    s = scores(n)
+    kept = top_k(s, n.seen, fraction=fraction)
+    return weigh(softmax(s, kept), n.v) - weigh(softmax(temperature * s, kept), n.v)
+
+
+def near_and_far(n):
+    s, distance = scores(n), abs(n.position - n.column)
+    near = softmax(s - n.slope * distance, n.seen)
+    far = softmax(tanh(s), n.seen & (distance >= 2))
+    return weigh(near, n.v) - n.g * weigh(far, n.v)
+
+
+def ties(n):
+    s = (n.column * 7 + n.row * 3) % 4 + 0.0
+    return weigh(softmax(scores(n), top_k(s, n.seen, count=3)), n.v)
+
+
+def normalised(n):
+    y = weigh(softmax(scores(n), n.seen), n.v)
+    return y / numpy.sqrt((y**2).mean(axis=1, keepdims=True) + 0.1)
+
+
+def sums_over_keys(n):
+    s = numpy.where(n.seen, exp(scores(n) / 4), 0)
+    total = s.sum(axis=1, keepdims=True)
+    share = s / (total + 0.5)
+    average = s.mean(axis=1, keepdims=True) if s.shape[1] else total
+    return weigh(share, n.v) + average
+
+
+# name: (inputs beside q, k, v; body, or a call of the library; reference)
+BODIES = {
+    "additive": ("w: [D]", "additive(q, k, v, w", additive),
+    "scaled": (
+        "w: [D], w2: [D]",
+        "scaled_differential(q, k, v, w, w2, w2, w2",
+        scaled_differential,
+    ),
+    "sparse": ("", "sparse_differential(q, k, v", sparse_differential),
+    "sparse_few": (
+        "",
+        "sparse_differential(q, k, v, fraction=0.01, temperature=2",
+        lambda n: sparse_differential(n, 0.01, 2),
+    ),
+    "sparse_all": (
+        "",
+        "sparse_differential(q, k, v, fraction=1",
+        lambda n: sparse_differential(n, 1),
+    ),
+    "alibi": (
+        "slope: []",
+        "alibi(q, k, v, slope",
+        lambda n: weigh(
+            softmax(scores(n) - n.slope * abs(n.position - n.column), n.seen), n.v
+        ),
+    ),
+    "soft_capped": (
+        "",
+        "soft_capped(q, k, v, cap=2",
+        lambda n: weigh(softmax(2 * tanh(scores(n) / 2), n.seen), n.v),
+    ),
+    "near_and_far": (
+        "slope: [], g: [T, 1]",
+        """s = q @ k.T / sqrt(D)
+  near = softmax(s - slope * abs(position - col))
+  far = softmax(tanh(s), where=abs(position - col) >= 2)
+  return (near - g * far) @ v""",
+        near_and_far,
+    ),
+    "sink": (
+        "slope: []",
+        "return softmax(q @ k.T / sqrt(D), sink=slope) @ v",
+        lambda n: weigh(softmax(scores(n), n.seen, n.slope), n.v),
+    ),
+    "sink_of_each_query": (
+        "g: [T, 1]",
+        "return softmax(q @ k.T / sqrt(D), where=col % 3 != 1, sink=g) @ v",
+        lambda n: weigh(softmax(scores(n), n.seen & (n.column % 3 != 1), n.g), n.v),
+    ),
+    "differences_of_all": (
+        "",
+        """s = q @ k.T / sqrt(D)
+  return softmax(s + neighbour_difference(s, 5, scope="all")) @ v""",
+        lambda n: weigh(
+            softmax(
+                scores(n)
+                + neighbour_difference(scores(n), numpy.ones_like(n.seen), 5),
+                n.seen,
+            ),
+            n.v,
+        ),
+    ),
+    "differences_of_tanh": (
+        "",
+        """s = tanh(q @ k.T)
+  return softmax(s + neighbour_difference(s, 3)) @ v""",
+        lambda n: weigh(
+            softmax(
+                tanh(n.q @ n.k.T) + neighbour_difference(tanh(n.q @ n.k.T), n.seen, 3),
+                n.seen,
+            ),
+            n.v,
+        ),
+    ),
+    "shares_alone": (
+        "",
+        "return where(visible, sigmoid(q @ k.T / sqrt(D)), 0) @ v",
+        lambda n: weigh(numpy.where(n.seen, sigmoid(scores(n)), 0), n.v),
+    ),
+    "sums_over_keys": (
+        "",
+        """s = where(visible, exp(q @ k.T / sqrt(D) / 4), 0)
+  share = s / (sum(s, axis=1, keep=true) + 0.5)
+  return share @ v + mean(s, axis=1, keep=true)""",
+        sums_over_keys,
+    ),
+    "maps_of_several_values": (
+        "w: [D]",
+        """s = q @ k.T / sqrt(D)
+  return softmax(s) @ v - softmax(2 * s) @ tanh(v) + softmax(-s) @ v**2""",
+        lambda n: weigh(softmax(scores(n), n.seen), n.v)
+        - weigh(softmax(2 * scores(n), n.seen), tanh(n.v))
+        + weigh(softmax(-scores(n), n.seen), n.v**2),
+    ),
+    "after_softmax": (
+        "b: [T, S]",
+        """a = softmax(q @ k.T / sqrt(D))
+  return (a**2 / (a + 0.1) * b) @ v""",
+        lambda n: weigh(
+            softmax(scores(n), n.seen) ** 2 / (softmax(scores(n), n.seen) + 0.1) * n.b,
+            n.v,
+        ),
+    ),
+    "pairs_and_places": (
+        "b: [T, S], c: [1, S]",
+        """s = bent(q @ k.T / sqrt(D), 0.5) + b * c - 0.1 * (row % 3)
+  return softmax(s, where=b > -1 or col == row) @ v""",
+        lambda n: weigh(
+            softmax(
+                scores(n) + 0.5 * tanh(scores(n)) + n.b * n.c,
+                n.seen & ((n.b > -1) | (n.column == n.row)),
+            ),
+            n.v,
+        ),
+    ),
+    "ties": (
+        "",
+        """kept = top_k(f32((col * 7 + row * 3) % 4), count=3)
+  return softmax(q @ k.T / sqrt(D), where=kept) @ v""",
+        ties,
+    ),
+    "normalised": (
+        "",
+        """y = softmax(q @ k.T / sqrt(D)) @ v
+  return y / sqrt(mean(y**2, axis=1, keep=true) + 0.1)""",
+        normalised,
+    ),
+}
+# What a body may take: its shape in the model, and for one head of a batch row.
+SHAPES = {
+    "q": f"[B, {HEADS}, T, {WIDTH}]",
+    "k": f"[B, {HEADS}, S, {WIDTH}]",
+    "v": f"[B, {HEADS}, S, {VALUES}]",
+    "w": f"[{HEADS}, {WIDTH}]",
+    "w2": f"[{WIDTH}]",
+    "slope": f"[{HEADS}]",
+    "g": f"[B, {HEADS}, T, 1]",
+    "b": f"[B, {HEADS}, T, S]",
+    "c": f"[{HEADS}, 1, S]",
+}
+VIEWS = {
+    "all": "",
+    "causal": "causal=true",
+    "window from a place": "causal=true, window=(3, 1), offset=2",
+    "lengths": "lengths=lengths",
+    "lengths and causal of each row": "lengths=lengths, causal=true, offset=offset",
+    "mask and bias": "mask=mask, bias=bias",
+    "segments": "segments=(qs, ks), window=(inf, 4)",
+}
+
+
+def text(options):
+    lines = ["import attention", "", "func bent(s: [], by) -> [] {"]
+    lines += ["  return s + by * tanh(s)", "}", ""]
+    calls = []
+    for name, (more, body, _) in BODIES.items():
+        if not body.startswith(("return", "s =", "a =", "y =", "kept =")):
+            calls.append(body)
+        else:
+            inputs = ", ".join(filter(None, [INPUTS, more]))
+            lines += [f"attention {name}({inputs}) -> [T, E] {{", f"  {body}", "}", ""]
+            names = [part.split(":")[0] for part in more.split(", ") if ":" in part]
+            calls.append(f"{name}({', '.join(['q', 'k', 'v', *names])}")
+    shapes = dict(SHAPES)
+    if "lengths" in options:
+        shapes["lengths"] = "i64[B]"
+    if "=offset" in options:
+        shapes["offset"] = "i64[B]"
+    if "mask" in options:
+        shapes |= {"mask": "bool[B, 1, 1, S]", "bias": f"[{HEADS}, T, S]"}
+    if "segments" in options:
+        shapes |= {"qs": "i64[B, T]", "ks": "i64[B, S]"}
+    inputs = ", ".join(f"{name}: {shape}" for name, shape in shapes.items())
+    results = ", ".join(f"{name}_y: [B, {HEADS}, T, {VALUES}]" for name in BODIES)
+    lines += [f"model attend({inputs}) -> ({results}) {{"]
+    # Where no softmax is, a bias would have no effect.
+    values = [
+        ", ".join(filter(None, [call, options])) + ")"
+        for call in calls
+    ]
+    values = [
+        value.replace(", bias=bias", "")
+        if value.startswith(("shares_alone", "sums_over_keys"))
+        else value
+        for value in values
+    ]
+    lines += ["  return " + ",\n      ".join(values), "}"]
+    return "\n".join(lines) + "\n"
+
+
+class Head:
+    """What the body of one head sees."""
+
+    def __init__(self, inputs, b, h, seen, offset):
+        for name in SHAPES:
+            array = inputs[name].astype(numpy.float64)
+            lead = len(array.shape) - (1 if name in ("w", "w2") else 2)
+            if name == "slope":
+                lead = 1
+            setattr(self, name, array[(b, h)[2 - lead :]])
+        self.seen = seen
+        queries, keys = seen.shape
+        self.row = numpy.arange(queries)[:, None]
+        self.column = numpy.arange(keys)[None, :]
+        self.position = self.row + offset
+
+
+def random_inputs(generator, batch, queries, keys):
+    sizes = {"B": batch, "T": queries, "S": keys}
+    inputs = {}
+    for name, shape in SHAPES.items():
+        shape = [sizes.get(s, s) for s in shape.strip("[]").split(", ")]
+        inputs[name] = generator.normal(size=[int(s) for s in shape])
+        inputs[name] = inputs[name].astype(numpy.float32)
+    inputs["slope"] = abs(inputs["slope"])
+    return inputs
+
+
+RUNS = [(2, 3, 7), (1, 7, 3), (1, 17, 17), (3, 1, 1), (1, 2, 64), (1, 3, 65),
+        (1, 0, 4), (2, 3, 0), (0, 2, 2)]  # fmt: skip
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_bodies(compiler, view):
+    options = VIEWS[view]
+    library = compiler.library(text(options)).prepare({})
+    generator = numpy.random.default_rng(30)
+    for batch, queries, keys in RUNS:
+        inputs = random_inputs(generator, batch, queries, keys)
+        given = dict(inputs)
+        seen = numpy.ones((batch, HEADS, queries, keys), bool)
+        offsets = [keys - queries] * batch
+        restrict = {}
+        if "offset=2" in options:
+            offsets = [2] * batch
+            restrict = {"window": (3, 1)}
+        if "=offset" in options:
+            offsets = generator.integers(-2, keys + 2, batch)
+            given["offset"] = offsets
+        if "causal" in options:
+            restrict["causal"] = True
+        if "inf" in options:
+            restrict["window"] = (None, 4)
+        if "lengths" in options:
+            given["lengths"] = lengths_of(generator, batch, keys)
+        for b in range(batch):
+            length = given["lengths"][b] if "lengths" in given else None
+            seen[b] &= attentions.visible(
+                queries, keys, offset=offsets[b], length=length, **restrict
+            )
+        if "mask" in options:
+            given["mask"] = generator.random((batch, 1, 1, keys)) < 0.6
+            bias = generator.normal(size=(HEADS, queries, keys)).astype(numpy.float32)
+            bias[generator.random(bias.shape) < 0.2] = -numpy.inf
+            if queries:
+                bias[0, 0] = -numpy.inf
+            given["bias"] = bias
+            seen &= given["mask"]
+        if "segments" in options:
+            given["qs"] = generator.integers(0, 3, (batch, queries))
+            given["ks"] = generator.integers(0, 3, (batch, keys))
+            seen &= (given["qs"][:, :, None] == given["ks"][:, None, :])[:, None]
+        found = library.run(**given)
+        for name, (_, _, reference) in BODIES.items():
+            expected = numpy.zeros((batch, HEADS, queries, VALUES))
+            for b, h in numpy.ndindex(batch, HEADS):
+                head = Head(inputs, b, h, seen[b, h], offsets[b])
+                bias = given["bias"][h] if "bias" in given else 0
+                with attentions.added_bias(bias):
+                    expected[b, h] = reference(head)
+            what = (name, batch, queries, keys)
+            result = found[name + "_y"]
+            assert_close(result, expected, what)
+            # A row that sees no key is exactly 0.
+            empty = ~seen.any(axis=3)
+            if name != "sums_over_keys":
+                assert (result[empty] == 0).all(), what
+        if "lengths" in given:
+            check_that_padding_is_not_read(library, given, seen, found)
+
+
+def check_that_padding_is_not_read(library, given, seen, clean):
+    """NaN in keys that no query sees changes no bit."""
+    dirty = {name: array.copy() for name, array in given.items()}
+    for b, keys in enumerate((~seen.any(axis=2)).all(axis=1)):
+        dirty["k"][b][:, keys] = numpy.nan
+        dirty["v"][b][:, keys] = numpy.nan
+        dirty["b"][b][:, :, keys] = numpy.nan
+    found = library.run(**dirty)
+    for name in BODIES:
+        # Differences of all keys read them on purpose.
+        if name != "differences_of_all":
+            numpy.testing.assert_array_equal(found[name + "_y"], clean[name + "_y"], name)

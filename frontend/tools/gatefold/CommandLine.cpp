@@ -182,6 +182,14 @@ bool parseOutputs(CommandLine &line) {
 
 } // namespace
 
+ExitStatus refuseTextOptions(const CommandLine &line, const std::string &what) {
+  if (line.textOptions.empty())
+    return Done;
+  fail(line.textOptions.front() + " is for texts: " + line.files.front() +
+       " is " + what);
+  return CommandLineFault;
+}
+
 std::string libraryFolder() {
   std::string program = sys::fs::getMainExecutable(nullptr, nullptr);
   SmallString<256> folder(
@@ -245,6 +253,14 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
   if (!parseDimensions(line) || !parseArguments(line) ||
       !parseTensorOptions(line) || !parseOutputs(line))
     return std::nullopt;
+  const std::pair<const cl::Option &, const char *> ofTexts[] = {
+      {entry, "--entry"},    {arguments, "--arg"},
+      {lead, "--lead"},      {tensorOptions, "--with-input"},
+      {importFolders, "-I"}, {floatType, "--float"}};
+  for (const auto &[option, name] : ofTexts)
+    if (option.getNumOccurrences())
+      line.textOptions.push_back(name);
+  line.targetGiven = target.getNumOccurrences();
   line.importFolders = importFolders;
   line.importFolders.push_back(libraryFolder());
   if (target.size() > 1) {

@@ -29,8 +29,12 @@ struct CommandLine {
   // The program.
   text::EntryOptions entry;
   bool leadGiven = false; // --lead; else `run` takes it from the inputs
+  /// Given options that say how a text is compiled; a module and a library,
+  /// where that is settled, take none of them.
+  std::vector<std::string> textOptions;
   std::vector<std::string> importFolders; // -I, then the library
   std::string target = "native";
+  bool targetGiven = false;
   std::string device = "cpu";
   bool naive = false;
   std::string emit;
@@ -59,6 +63,9 @@ struct CommandLine {
 /// more to do (--help, --version, a fault).
 std::optional<CommandLine> parseCommandLine(int argc, char **argv,
                                             int &exitStatus);
+
+/// Reports --entry and the like where `what` ("a library") has no use for them.
+ExitStatus refuseTextOptions(const CommandLine &line, const std::string &what);
 
 /// The folder of the library's .gf files: that of the build tree, or that of
 /// the installation in which this program stands.

@@ -135,6 +135,8 @@ ExitStatus Compilation::loadText(std::vector<OfferedInput> *inputs) {
 
 ExitStatus Compilation::loadModule() {
   const std::string &path = line.files.front();
+  if (ExitStatus status = refuseTextOptions(line, "a module"))
+    return status;
   Expected<std::string> contents = readText(path);
   if (!contents) {
     fail(toString(contents.takeError()));

@@ -6,6 +6,7 @@
 #include "frontend/tools/gatefold/Weights.h"
 #include "runtime/files/Names.h"
 #include "runtime/files/TensorFile.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <dlfcn.h>
@@ -13,20 +14,6 @@
 using namespace llvm;
 
 namespace gatefold::tool {
-namespace {
-
-std::string openNames(const gatefold_description &description,
-                      const std::map<std::string, int64_t> &known) {
-  std::string names;
-  for (int i = 0; i < description.symbol_count; ++i)
-    if (!known.count(description.symbols[i]))
-      names +=
-          (names.empty() ? "" : ", ") + std::string(description.symbols[i]);
-  return names;
-}
-
-} // namespace
-
 Session::~Session() {
   if (context)
     functions.contextDestroy(context);
@@ -83,6 +70,13 @@ ExitStatus Session::compile() {
 }
 
 ExitStatus Session::openLibrary(StringRef path) {
+  if (ExitStatus status = refuseTextOptions(line, "a library"))
+    return status;
+  if (line.naive || line.targetGiven) {
+    fail(Twine(line.naive ? "--naive" : "--target") +
+         " is for texts and modules: " + path + " is a library");
+    return CommandLineFault;
+  }
   Expected<std::string> file = findLibrary(path);
   if (!file) {
     fail(toString(file.takeError()));
@@ -199,10 +193,29 @@ ExitStatus Session::addInput(OfferedInput &offer) {
   return Done;
 }
 
+ExitStatus Session::checkDimensions() const {
+  if (compilation && compilation->isText())
+    return Done; // the checker knows them
+  ArrayRef symbols(described->symbols, described->symbol_count);
+  std::map<std::string, int64_t> known = knownSymbols();
+  for (const auto &[name, size] : line.entry.dimensions) {
+    if (!llvm::is_contained(symbols, StringRef(name))) {
+      fail("--dim: no open dimension is named `" + name + "`",
+           symbols.empty() ? std::string()
+                           : "there are: " + join(symbols, ", "));
+      return CommandLineFault;
+    }
+    if (known.at(name) != size) {
+      fail("--dim gives " + name + "=" + Twine(size) + ", the inputs have " +
+           name + "=" + Twine(known.at(name)));
+      return InputFault;
+    }
+  }
+  return Done;
+}
+
 std::map<std::string, int64_t> Session::knownSymbols() const {
   std::map<std::string, int64_t> known;
-  for (const auto &[name, size] : line.entry.dimensions)
-    known[name] = size;
   for (int64_t i = 0; i < described->input_count; ++i) {
     const gatefold_tensor &input = described->inputs[i];
     if (!given[i] || int64_t(inputs[i].shape().size()) != input.rank)
@@ -215,6 +228,8 @@ std::map<std::string, int64_t> Session::knownSymbols() const {
                           binding.scale);
     }
   }
+  for (const auto &[name, size] : line.entry.dimensions)
+    known.emplace(name, size);
   return known;
 }
 
@@ -238,10 +253,13 @@ ExitStatus Session::makeMissingInputs() {
     return Done;
 
   std::map<std::string, int64_t> known = knownSymbols();
-  std::string open = openNames(*described, known);
+  SmallVector<StringRef> open;
+  for (int i = 0; i < described->symbol_count; ++i)
+    if (!known.count(described->symbols[i]))
+      open.push_back(described->symbols[i]);
   if (!open.empty()) {
-    fail("the size of " + open + " is not known from the inputs",
-         "give --dim " + open + "=...");
+    fail("the size of " + join(open, ", ") + " is not known from the inputs",
+         "give --dim " + join(open, "=...,") + "=...");
     return InputFault;
   }
   std::vector<int64_t> symbols(described->symbol_count);
@@ -283,6 +301,8 @@ ExitStatus Session::readInputs() {
   for (OfferedInput &offer : offers)
     if (ExitStatus status = addInput(offer))
       return status;
+  if (ExitStatus status = checkDimensions())
+    return status;
   if (ExitStatus status = makeMissingInputs())
     return status;
   inputPointers.clear();

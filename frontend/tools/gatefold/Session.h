@@ -59,7 +59,9 @@ private:
   ExitStatus compile();
   ExitStatus contextFault(gatefold_status status);
   ExitStatus addInput(OfferedInput &offer);
-  /// Open dimensions that the inputs so far and --dim fix.
+  /// Whether --dim names open dimensions and agrees with the inputs.
+  ExitStatus checkDimensions() const;
+  /// Open dimensions that the inputs so far, else --dim, fix.
   std::map<std::string, int64_t> knownSymbols() const;
   ExitStatus makeMissingInputs();
 

@@ -643,3 +643,46 @@ def test_a_folder_of_no_or_several_libraries(tmp_path):
 def test_two_faults_on_the_command_line(small):
     """The command line is judged before any file is opened."""
     refusal("run", small.parent / "none.gf", "--output", "y", status=COMMAND_LINE_FAULT)
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--entry", "small"], "--entry is for texts: {} is a library"),
+        (["--arg", "a=1"], "--arg is for texts: {} is a library"),
+        (["--float", "f64"], "--float is for texts: {} is a library"),
+        (["--lead", "1"], "--lead is for texts: {} is a library"),
+        (["--with-input", "mask"], "--with-input is for texts: {} is a library"),
+        (["-I", "."], "-I is for texts: {} is a library"),
+        (["--naive"], "--naive is for texts and modules: {} is a library"),
+        (["--target", "native"], "--target is for texts and modules: {} is a library"),
+    ],
+)
+def test_options_that_a_library_has_no_use_for(small_library, options, words):
+    path = small_library / "libsmall.so"
+    message = refusal("run", path, *options, "--seed", "1", status=COMMAND_LINE_FAULT)
+    assert words.format(path) in message
+
+
+def test_options_that_a_module_has_no_use_for(small):
+    path = small.parent / "m.mlir"
+    gatefold("compile", small, "-o", path)
+    message = refusal("run", path, "--float", "f64", status=COMMAND_LINE_FAULT)
+    assert f"--float is for texts: {path} is a module" in message
+
+
+def test_dimensions_of_a_library(small_library, tmp_path):
+    path = small_library / "libsmall.so"
+    assert "f32[7, 2]" in gatefold("run", path, "--seed", "1", "--dim", "B=7").out
+    message = refusal("run", path, "--seed", "1", "--dim", "Q=7", status=COMMAND_LINE_FAULT)
+    assert "--dim: no open dimension is named `Q`\nhint: there are: B\n" in message
+    x = npy(tmp_path / "x.npy", X)
+    message = refusal("run", path, "--seed", "1", "--dim", "B=7", "--input", x)
+    assert "--dim gives B=7, the inputs have B=3\n" in message
+
+
+def test_several_unknown_sizes(tmp_path):
+    path = write(tmp_path / "m.gf", "model m(x: [B, T]) -> [B, T] {\n  return x\n}\n")
+    message = refusal("run", path, "--seed", "1")
+    assert "the size of B, T is not known from the inputs\n" in message
+    assert "hint: give --dim B=...,T=...\n" in message

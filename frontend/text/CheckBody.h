@@ -230,31 +230,8 @@ struct Checker::Implementation {
   Item unknownSetting(const Declaration &declaration, Package::File &file,
                       const InputSyntax &input);
 
-  //===--- CheckDimensions.cpp --------------------------------------------===//
+  //===--- CheckShapes.cpp ------------------------------------------------===//
 
-  /// Binds `NAME=number` and settings of an instance or call; reports names
-  /// that the declaration does not have.
-  bool bindGiven(Body &body, const EvaluatedArgument &argument,
-                 llvm::StringRef what);
-  void bindDimension(Body &body, llvm::StringRef name, const Size &size,
-                     Range from, llvm::StringRef input);
-  /// Dimensions from tensors, clashes reported, then the defaults of settings.
-  bool bindShapes(Body &body, llvm::ArrayRef<GivenTensor> given);
-  bool bindDefaults(Body &body);
-  bool bindDefault(Body &body, const InputSyntax &input);
-  /// Dimensions that occur in results only, from what is returned.
-  void bindResult(Body &body, const TypeSyntax &type,
-                  llvm::ArrayRef<Size> shape, Range from);
-  enum class Solved { Done, Pending, Failed };
-  Solved matchDimension(Body &body, const Expression &declared,
-                        const Size &given, const GivenTensor &tensor);
-  Solved solve(Body &body, const Expression &expression, Size target,
-               const GivenTensor &tensor);
-  /// Names of an expression that are not known yet; defaults of settings (those
-  /// declared before `before`) are evaluated where they can be.
-  llvm::SmallVector<llvm::StringRef, 2>
-  unknownNames(Body &body, const Expression &expression,
-               const InputSyntax *before = nullptr);
   std::optional<Shape> shapeOf(Body &body, const TypeSyntax &type);
   std::optional<Size> dimensionOf(Body &body, const Expression &expression);
   /// A number as a dimension; `scope` and `expression` explain one that is
@@ -267,7 +244,37 @@ struct Checker::Implementation {
   }
   /// "D = M / heads, M=6, heads=4"
   std::string explain(Body &body, const Expression &expression);
+  /// The value of a dimension; reported where it is not known.
   Item dimensionItem(Body &body, llvm::StringRef name, Range place);
+  /// Names of an expression that are not known yet; defaults of settings (those
+  /// declared before `before`) are evaluated where they can be.
+  llvm::SmallVector<llvm::StringRef, 2>
+  unknownNames(Body &body, const Expression &expression,
+               const InputSyntax *before = nullptr);
+  /// Gives each setting that has no value its default; reports required ones.
+  bool bindDefaults(Body &body);
+  bool bindDefault(Body &body, const InputSyntax &input);
+
+  //===--- CheckDimensions.cpp --------------------------------------------===//
+
+  /// Binds `NAME=number` and settings of an instance or call; reports names
+  /// that the declaration does not have.
+  bool bindGiven(Body &body, const EvaluatedArgument &argument,
+                 llvm::StringRef what);
+  void bindDimension(Body &body, llvm::StringRef name, const Size &size,
+                     Range from, llvm::StringRef input);
+  /// Dimensions from tensors, clashes reported, then the defaults of settings.
+  bool bindShapes(Body &body, llvm::ArrayRef<GivenTensor> given);
+  /// Dimensions that occur in results only, from what is returned.
+  void bindResult(Body &body, const TypeSyntax &type,
+                  llvm::ArrayRef<Size> shape, Range from);
+  enum class Solved { Done, Pending, Failed };
+  /// One dimension of a tensor against what is declared for it.
+  Solved matchDimension(Body &body, const Expression &declared,
+                        const Size &given, const GivenTensor &tensor);
+  /// Makes `expression` equal to `target` by its one unknown name.
+  Solved solve(Body &body, const Expression &expression, Size target,
+               const GivenTensor &tensor);
 
   //===--- CheckArguments.cpp ---------------------------------------------===//
 

@@ -79,8 +79,9 @@ Item Checker::Implementation::evaluateKind(Body &body,
                       number->kind == Number::Kind::RunReal;
     if (isQuotient && checker.options.allowUnknown && isWhole(left) &&
         isWhole(right))
-      return sizeItem(Size(newUnknown(textOf(expression.range))),
-                      expression.range);
+      return sizeItem(
+          Size(newUnknown(("(" + textOf(expression.range) + ")").str())),
+          expression.range);
     return result;
   }
   case Expression::Kind::Index:

@@ -118,3 +118,11 @@ void gatefold::text::forEachName(
   for (const Target &element : target.elements)
     forEachName(element, callback);
 }
+
+const Expression &
+gatefold::text::withoutParentheses(const Expression &expression) {
+  const Expression *e = &expression;
+  while (auto *parenthesis = llvm::dyn_cast<ParenthesisExpression>(e))
+    e = parenthesis->inner.get();
+  return *e;
+}

@@ -32,6 +32,9 @@ void forEachType(const Statement &statement,
 void forEachName(const Target &target,
                  llvm::function_ref<void(Identifier)> callback);
 
+/// What stands inside any parentheses around an expression.
+const Expression &withoutParentheses(const Expression &expression);
+
 } // namespace gatefold::text
 
 #endif // FRONTEND_TEXT_SYNTAXWALK_H

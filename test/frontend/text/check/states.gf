@@ -70,11 +70,18 @@ cell stateless(x: [I]) -> [I] {
 }
 
 cell differs(x: [I], start: [I]) -> [I] {
-  # CHECK: states.gf:[[@LINE+2]]:18: error: the initial value of `h` is made of what differs at each step
+  # CHECK: states.gf:[[@LINE+3]]:18: error: the initial value of `h` is made of what differs at each step
+  # CHECK: note: in this use of `differs`
   # CHECK: hint: it may be a number, or a tensor made of parameters and of inputs that are the same at each step
   state h: [I] = x
   h' = x
   return h
+}
+
+func of_differs(x: [T, 4]) -> [T, 4] {
+  param c: differs()
+  y, _ = scan(c, x, with=x[0])
+  return y
 }
 
 # Parameters and further inputs may be in an initial value.

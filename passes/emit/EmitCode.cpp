@@ -62,6 +62,12 @@ makeTargetMachine(const EmitOptions &options) {
   if (!target)
     return llvm::createStringError("no code for target '%s': %s",
                                    options.target.c_str(), error.c_str());
+  // Asked first, since a machine for an unknown processor writes warnings.
+  std::unique_ptr<llvm::MCSubtargetInfo> processors(
+      target->createMCSubtargetInfo(triple, "", ""));
+  if (!processors || !processors->isCPUStringValid(processor))
+    return llvm::createStringError("no processor '%s' among those of %s",
+                                   processor.c_str(), triple.str().c_str());
   llvm::TargetOptions targetOptions;
   // One rounding less where the processor has it; the same in every form of the
   // code, since all forms are one object.
@@ -76,9 +82,6 @@ makeTargetMachine(const EmitOptions &options) {
   if (!machine)
     return llvm::createStringError("no code for target '%s'",
                                    options.target.c_str());
-  if (!machine->getMCSubtargetInfo()->isCPUStringValid(processor))
-    return llvm::createStringError("no processor '%s' among those of %s",
-                                   processor.c_str(), triple.str().c_str());
   return machine;
 }
 
@@ -189,8 +192,8 @@ static void emitExports(llvm::Module &module, llvm::GlobalVariable *description,
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
                      unsigned level) {
   llvm::PipelineTuningOptions tuning;
-  // Straight-line code is rare here, and looking for vectors in it takes time. So do
-  // copies of loop bodies: loops that gain by them say so themselves.
+  // Straight-line code is rare here, and looking for vectors in it takes time.
+  // So do copies of loop bodies: loops that gain by them say so themselves.
   tuning.SLPVectorization = false;
   tuning.LoopUnrolling = false;
   tuning.LoopInterleaving = false;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Cost.h - Operations and bytes of a program ---------------*- C++ -*-===//
 //
-// What the equations ask for, as formulas of the open dimensions: a multiply-add
-// is two operations, every elementwise function one. Reduced work (causal masks, lengths)
-// is not taken off, so that two compilations of one text compare.
+// What the equations ask for, as formulas of the open dimensions: a
+// multiply-add is two operations, every elementwise function one. Reduced work
+// (causal masks, lengths) is not taken off, so that two compilations of one
+// text compare.
 //
 //===----------------------------------------------------------------------===//
 

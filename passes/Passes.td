@@ -160,6 +160,11 @@ def ToBuffers : Pass<"gf-to-buffers", "::mlir::ModuleOp"> {
     Upstream's one-shot bufferization of the entry, whose arguments are memrefs already.
     Copies are `linalg.copy`, which has strides of any kind, where `memref.copy` would
     call a runtime library.
+
+    First, results are computed in their destination. Upstream's elimination of empty
+    tensors would also place there what further values start from, and does not see
+    that the destination is written at the end while they are still needed; so each
+    operation gets a fill of its own, and what is shared otherwise stays apart.
   }];
   let dependentDialects = [
     "::mlir::bufferization::BufferizationDialect", "::mlir::linalg::LinalgDialect",

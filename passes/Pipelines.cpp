@@ -7,7 +7,6 @@
 
 #include "passes/Pipelines.h"
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -55,7 +54,6 @@ static void buildSplit(OpPassManager &manager, const PipelineOptions &) {
 }
 
 static void buildBufferize(OpPassManager &manager, const PipelineOptions &) {
-  manager.addPass(bufferization::createEmptyTensorEliminationPass());
   manager.addPass(createToBuffers());
   clean(manager);
   // Sizes as arithmetic, which the plan can repeat.

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ToBuffers.cpp - One-shot bufferization with our copies -------------===//
 //
-// Upstream's one-shot bufferization, set up for an entry on buffers.
+// Upstream's one-shot bufferization, set up for an entry on buffers, after
+// results are placed where they are computed.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "mlir/Dialect/ControlFlow/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
@@ -19,6 +23,95 @@ namespace gatefold {
 } // namespace gatefold
 
 using namespace mlir;
+
+/// A constant that several operations start from is made anew for each: cheaper
+/// than the copies that they would need, and each may be made in its own
+/// result.
+static void separateFills(RewriterBase &rewriter, Operation *root) {
+  SmallVector<linalg::FillOp> fills;
+  root->walk([&](linalg::FillOp fill) {
+    if (fill->getNumResults() == 1 && !fill->getResult(0).hasOneUse() &&
+        fill.getOutputs()[0].getDefiningOp<tensor::EmptyOp>())
+      fills.push_back(fill);
+  });
+  for (linalg::FillOp fill : fills) {
+    SmallVector<OpOperand *> starts;
+    for (OpOperand &use : fill->getResult(0).getUses())
+      if (auto user = dyn_cast<DestinationStyleOpInterface>(use.getOwner()))
+        if (user.isDpsInit(&use))
+          starts.push_back(&use);
+    for (OpOperand *use : starts) {
+      if (fill->getResult(0).hasOneUse())
+        break;
+      rewriter.setInsertionPoint(use->getOwner());
+      Operation *empty = rewriter.clone(*fill.getOutputs()[0].getDefiningOp());
+      IRMapping mapping;
+      mapping.map(fill.getOutputs()[0], empty->getResult(0));
+      Operation *copy = rewriter.clone(*fill, mapping);
+      rewriter.modifyOpInPlace(use->getOwner(),
+                               [&] { use->set(copy->getResult(0)); });
+    }
+  }
+}
+
+/// The result that may be computed in the memory of `operand`.
+static Value tiedResult(OpOperand &operand) {
+  Operation *owner = operand.getOwner();
+  if (auto destination = dyn_cast<DestinationStyleOpInterface>(owner))
+    return destination.isDpsInit(&operand) && owner->getNumResults() != 0
+               ? destination.getTiedOpResult(&operand)
+               : Value();
+  if (auto loop = dyn_cast<LoopLikeOpInterface>(owner))
+    return loop.getTiedLoopResult(&operand);
+  if (isa<tensor::CastOp>(owner))
+    return owner->getResult(0);
+  return {};
+}
+
+/// Whether nothing but `result` comes from what `user` makes in place of
+/// `empty`. Upstream's analysis does not see that the result is written into
+/// its destination at the end, where a second value that shares its memory may
+/// still be needed.
+static bool belongsTo(Value result, tensor::EmptyOp empty, Operation *user) {
+  OpOperand *next = nullptr;
+  for (OpOperand &use : empty->getUses()) {
+    if (use.getOwner() != user)
+      continue;
+    if (next)
+      return false;
+    next = &use;
+  }
+  while (next) {
+    Value made = tiedResult(*next);
+    if (!made || made == result)
+      return made != nullptr;
+    if (!made.hasOneUse())
+      return false;
+    next = &*made.use_begin();
+  }
+  return false;
+}
+
+/// Computes results in their destination where they begin as tensor.empty.
+static LogicalResult
+placeResults(Operation *root,
+             const bufferization::OneShotBufferizationOptions &options) {
+  IRRewriter rewriter(root->getContext());
+  separateFills(rewriter, root);
+  bufferization::OneShotAnalysisState state(root, options);
+  if (failed(bufferization::analyzeOp(root, state)))
+    return failure();
+  return bufferization::eliminateEmptyTensors(
+      rewriter, root, state,
+      [](RewriterBase &builder, SubsetInsertionOpInterface insertion,
+         tensor::EmptyOp empty, Operation *user) -> Value {
+        if (isa<bufferization::MaterializeInDestinationOp>(insertion) &&
+            !belongsTo(insertion.getSourceOperand().get(), empty, user))
+          return {};
+        return bufferization::buildSubsetExtraction(builder, insertion, empty,
+                                                    user);
+      });
+}
 
 namespace {
 struct ToBuffers : gatefold::impl::ToBuffersBase<ToBuffers> {
@@ -38,6 +131,10 @@ struct ToBuffers : gatefold::impl::ToBuffersBase<ToBuffers> {
       linalg::CopyOp::create(builder, loc, from, to);
       return success();
     };
+    bufferization::OneShotBufferizationOptions placing;
+    placing.allowReturnAllocsFromLoops = true;
+    if (failed(placeResults(getOperation(), placing)))
+      return signalPassFailure();
     bufferization::BufferizationState state;
     if (failed(
             bufferization::runOneShotBufferize(getOperation(), options, state)))

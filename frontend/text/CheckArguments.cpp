@@ -194,6 +194,7 @@ std::unique_ptr<Body> Checker::Implementation::bind(
   auto body = std::make_unique<Body>(declaration, factsOf(declaration), file);
   body->use = callee.range.end > callee.range.begin ? callee.range : range;
   body->instance = instance;
+  body->isEntry = &declaration == entryDeclaration;
   body->attentionBody = declaration.kind == DeclarationKind::Attention;
   bool good = true;
   for (const EvaluatedArgument &argument : given)

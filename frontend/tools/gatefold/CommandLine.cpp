@@ -127,6 +127,21 @@ cl::opt<bool> timing("timing",
 cl::opt<bool> json("json", cl::desc("output for programs: one JSON document"),
                    ON_ALL);
 
+/// The first fault that LLVM's parser found, in the form of all other messages.
+void failAsParser(StringRef problems) {
+  // Some it prints itself, whatever stream it is given.
+  if (problems.empty())
+    return fail("the command line is at fault, as said above");
+  auto [first, rest] = problems.split('\n');
+  StringRef message = first.split(".  Try: ").first;
+  message = message.substr(message.find(": ") + 2);
+  StringRef suggestion = rest.split('\n').first;
+  size_t place = suggestion.find("Did you mean ");
+  fail(message, place == StringRef::npos
+                    ? StringRef("`gatefold COMMAND --help` lists the options")
+                    : suggestion.substr(place));
+}
+
 bool parseDimensions(CommandLine &line) {
   for (const std::string &text : dimensions) {
     auto [name, number] = StringRef(text).split('=');
@@ -215,7 +230,7 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
                                    "Gatefold: sequence models from their "
                                    "equations to native code\n",
                                    &errors)) {
-    llvm::errs() << problems;
+    failAsParser(problems);
     return std::nullopt;
   }
 

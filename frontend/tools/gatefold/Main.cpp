@@ -7,6 +7,7 @@
 
 #include "frontend/tools/gatefold/Commands.h"
 #include "frontend/tools/gatefold/Messages.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/PrettyStackTrace.h"
 
@@ -39,13 +40,13 @@ int main(int argc, char **argv) {
       "This is a fault of Gatefold. Please report it with the "
       "file and the command line below.\n");
   llvm::InitLLVM initialise(argc, argv);
+  // Faults of the command line are JSON too.
+  if (llvm::is_contained(llvm::ArrayRef(argv, argc), llvm::StringRef("--json")))
+    collectMessages();
   int status = Done;
   std::optional<CommandLine> line = parseCommandLine(argc, argv, status);
-  if (!line)
-    return status;
-  if (line->json)
-    collectMessages();
-  status = runCommand(*line);
+  if (line)
+    status = runCommand(*line);
   finishJson();
   return status;
 }

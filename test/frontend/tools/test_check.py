@@ -27,7 +27,7 @@ def test_version_and_help():
     "arguments, message",
     [
         ([], "gatefold: error: which command? check, fmt, init, run, compile, bench, report or "),
-        (["chekc", "small.gf"], "chekc"),
+        (["chekc", "small.gf"], "gatefold: error: Unknown subcommand 'chekc'\nhint: `gatefold COMMAND"),
         (["check"], "gatefold: error: no FILE is given"),
         (["run", "a.gf", "b.gf"], "gatefold: error: this command takes one FILE, found 2"),
         (["check", "small.gf", "--dim", "B"], "--dim takes NAME=NUMBER, a whole number that is "),
@@ -40,26 +40,43 @@ def test_version_and_help():
         (["check", "small.gf", "--arg", "heads="], "--arg takes NAME=VALUE; found `heads=`"),
         (["check", "small.gf", "--float", "f16"], "--float is f32 or f64, found `f16`"),
         (["check", "small.gf", "--lead", "9"], "--lead is at most 8, found 9"),
-        (["check", "small.gf", "--lead", "x"], "x"),
+        (["check", "small.gf", "--lead", "x"], "for the --lead option: 'x' value invalid"),
         (["check", "small.gf", "--with-input", "mask:11"], "found `mask:11`"),
         (["check", "small.gf", "--with-input", "mask:"], "--with-input takes NAME or NAME:RANK"),
         (["check", "small.gf", "--with-input", ":2"], "found `:2`"),
         (["run", "small.gf", "--device", "cuda"], "--device cuda: only cpu is there"),
         (["run", "small.gf", "--threads", "0"], "--threads is at least 1"),
-        (["run", "small.gf", "--seed", "-3"], "-3"),
+        (["run", "small.gf", "--seed", "-3"], "for the --seed option: '-3' value invalid"),
+        (["run", "small.gf", "--seed"], "for the --seed option: requires a value!"),
         (["run", "small.gf", "--output", "y"], "--output takes NAME=FILE.npy, found `y`"),
         (["run", "small.gf", "--output", "=y.npy"], "found `=y.npy`"),
         (["run", "small.gf", "--input", "=x.npy"], "--input takes NAME=FILE or FILE, found"),
         (["run", "small.gf", "--input", "x="], "--input takes NAME=FILE or FILE, found `x=`"),
         (["run", "small.gf", "--target", "native", "--target", "aarch64"], "one --target at a "),
-        (["run", "small.gf", "--wieghts", "w.npz"], "--wieghts"),
-        (["check", "small.gf", "--weights", "w.npz"], "--weights"),
+        (
+            ["run", "small.gf", "--wieghts", "w.npz"],
+            "gatefold: error: Unknown command line argument '--wieghts'\n"
+            "hint: Did you mean '--weights'?\n",
+        ),
+        (
+            ["check", "small.gf", "--weights", "w.npz"],
+            "error: Unknown command line argument '--weights'\n",
+        ),
         (["init", "small.gf"], "init needs -o FILE.safetensors"),
         (["init", "small.gf", "-o", "w.npz"], "init writes safetensors, found -o w.npz"),
     ],
 )
 def test_command_line_faults(small, arguments, message):
     assert message in refusal(*arguments, status=COMMAND_LINE_FAULT, cwd=small.parent)
+
+
+@pytest.mark.parametrize("options", [["--wieghts", "w"], ["--dim", "B"], ["--seed", "x"]])
+def test_command_line_faults_as_json(small, options):
+    run = gatefold("run", small, "--json", *options, status=COMMAND_LINE_FAULT)
+    (message,) = run.json["messages"]
+    assert message["severity"] == "error"
+    assert options[0] in message["message"]
+    assert run.err == ""
 
 
 def test_the_same_dimension_twice(small):

@@ -70,7 +70,7 @@ def test_command_line_faults(small, arguments, message):
     assert message in refusal(*arguments, status=COMMAND_LINE_FAULT, cwd=small.parent)
 
 
-@pytest.mark.parametrize("options", [["--wieghts", "w"], ["--dim", "B"], ["--seed", "x"]])
+@pytest.mark.parametrize("options", [["--wieghts", "w"], ["--dim", "B"]])
 def test_command_line_faults_as_json(small, options):
     run = gatefold("run", small, "--json", *options, status=COMMAND_LINE_FAULT)
     (message,) = run.json["messages"]

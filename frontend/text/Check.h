@@ -52,6 +52,10 @@ public:
   const std::vector<std::unique_ptr<File>> &all() const { return files; }
   Diagnostics &getDiagnostics() { return diagnostics; }
 
+  /// What the files in the folders of imports declare, by a quick look: a hint
+  /// for a name whose import was forgotten. Name, then what to import.
+  const std::vector<std::pair<std::string, std::string>> &importable();
+
   /// A package holds at most this many files.
   static constexpr size_t maximumFiles = 1000;
 
@@ -65,6 +69,7 @@ private:
   Diagnostics &diagnostics;
   std::vector<std::string> folders;
   std::vector<std::unique_ptr<File>> files;
+  std::optional<std::vector<std::pair<std::string, std::string>>> importables;
 };
 
 struct EntryOptions {

@@ -377,6 +377,9 @@ struct Checker::Implementation {
   Callee resolve(Identifier name, Package::File &file);
   /// Names that a call in a body may use, or those of what has parameters.
   std::vector<llvm::StringRef> callableNames(Body &body, bool instances);
+  /// Hints the nearest of them, or what to import.
+  void suggestCallable(Diagnostic &diagnostic, Body &body, llvm::StringRef name,
+                       bool instances);
   Item evaluateCall(Body &body, const CallExpression &call);
   std::vector<EvaluatedArgument> evaluateArguments(Body &body,
                                                    llvm::ArrayRef<Argument> a);

@@ -77,6 +77,31 @@ std::vector<StringRef> Checker::Implementation::callableNames(Body &body,
   return names;
 }
 
+void Checker::Implementation::suggestCallable(Diagnostic &diagnostic,
+                                              Body &body, StringRef name,
+                                              bool instances) {
+  diagnostic.suggest(name, callableNames(body, instances));
+  if (!diagnostic.hints.empty())
+    return;
+  // Declared where an import would find it.
+  std::vector<StringRef> names;
+  for (const auto &[known, file] : checker.package.importable())
+    names.push_back(known);
+  StringRef wanted = name;
+  if (!llvm::is_contained(names, name)) {
+    std::optional<StringRef> near = nearestName(name, names);
+    if (!near)
+      return;
+    diagnostic.hint("did you mean `" + *near + "`?");
+    wanted = *near;
+  }
+  for (const auto &[known, file] : checker.package.importable())
+    if (known == wanted) {
+      diagnostic.hint("`" + wanted + "` comes by `import " + file + "`");
+      return;
+    }
+}
+
 std::vector<EvaluatedArgument>
 Checker::Implementation::evaluateArguments(Body &body,
                                            ArrayRef<Argument> arguments) {
@@ -124,7 +149,7 @@ Item Checker::Implementation::evaluateCall(Body &body,
   case Callee::Kind::None: {
     Diagnostic &diagnostic =
         error(call.callee.range, "no function is named `" + name + "`");
-    diagnostic.suggest(name, callableNames(body, /*instances=*/false));
+    suggestCallable(diagnostic, body, name, /*instances=*/false);
     if (Binding *binding = body.find(name))
       diagnostic.note(binding->declared, "`" + name + "` is a value");
     return {};

@@ -233,9 +233,9 @@ void Checker::Implementation::declareInstance(Body &body,
   } else if (target.kind == Callee::Kind::Ambiguous) {
     instance.broken = true;
   } else {
-    error(syntax.instanceOf.range,
-          "no cell, func or layer is named `" + callee + "`")
-        .suggest(callee, callableNames(body, /*instances=*/true));
+    suggestCallable(error(syntax.instanceOf.range,
+                          "no cell, func or layer is named `" + callee + "`"),
+                    body, callee, /*instances=*/true);
   }
   instance.broken |= checker.diagnostics.errorCount() != errorsBefore;
   declare(body, syntax.name, std::move(binding));

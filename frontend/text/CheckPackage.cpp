@@ -214,3 +214,36 @@ void Package::checkNames(File &file) {
           .note(entry->second, "first declared here");
   }
 }
+
+const std::vector<std::pair<std::string, std::string>> &Package::importable() {
+  if (importables)
+    return *importables;
+  importables.emplace();
+  constexpr unsigned maximumLooks = 64;
+  constexpr size_t maximumSize = size_t(1) << 20;
+  unsigned looks = 0;
+  for (const std::string &folder : folders) {
+    std::error_code code;
+    for (fs::directory_iterator entry(folder, code), end;
+         entry != end && !code && ++looks <= maximumLooks;
+         entry.increment(code)) {
+      uint64_t size = 0;
+      if (path::extension(entry->path()) != ".gf" ||
+          fs::file_size(entry->path(), size) || size > maximumSize)
+        continue;
+      std::string error;
+      std::optional<std::string> text = readText(entry->path(), error);
+      if (!text)
+        continue;
+      llvm::SmallVector<StringRef> lines;
+      StringRef(*text).split(lines, '\n');
+      for (StringRef line : lines)
+        for (StringRef kind : {"cell ", "attention ", "func "})
+          if (line.consume_front(kind))
+            importables->emplace_back(line.split('(').first.trim().str(),
+                                      path::stem(entry->path()).str());
+    }
+  }
+  llvm::sort(*importables);
+  return *importables;
+}

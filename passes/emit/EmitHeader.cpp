@@ -137,8 +137,8 @@ void @_destroy(@_model *model);
 const char *@_message(const @_model *model);
 
 /* Takes `count` weights by name, once: copies them, so they may be freed
- * afterwards. A parameter that is not named takes its initial value, else the weight
- * in this library; one without either is %_MISSING_WEIGHT. */
+ * afterwards. A parameter that is not named takes the weight in this library, else its
+ * initial value; one without either is %_MISSING_WEIGHT. */
 @_status @_prepare(@_model *model, size_t count, const char *const *names,
                    const DLTensor *const *tensors);
 
@@ -214,10 +214,10 @@ std::string gatefold::emitHeader(const gatefold_description &description,
       for (int32_t dim = 0; dim < tensor.rank; ++dim)
         out << (dim ? ", " : "") << forComment(tensor.dimension_names[dim]);
       out << "]";
-      if (tensor.has_initial)
-        out << ", " << llvm::format("%g", tensor.initial) << " if not given";
-      else if (description.embedded && description.embedded[i])
+      if (description.embedded && description.embedded[i])
         out << ", in this library";
+      else if (tensor.has_initial)
+        out << ", " << llvm::format("%g", tensor.initial) << " if not given";
       out << "\n";
     }
     out << " */\n";

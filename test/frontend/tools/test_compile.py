@@ -397,7 +397,9 @@ def test_embedded_weights(small):
     )  # fmt: skip
     assert run.err == ""
     assert (np.load(folder / "y.npy") == gain * Y).all()
-    assert "weight: f32[2, 3], in this library" in (folder / "small.h").read_text()
+    header = (folder / "small.h").read_text()
+    assert "weight: f32[2, 3], in this library" in header
+    assert "gain: f32[2], in this library" in header
     # Weights that are given win, one by one; a seed makes only what is missing.
     half = safetensors(folder / "w.safetensors", {"weight": WEIGHT / 2})
     for options in (["--weights", half], ["--weights", half, "--seed", "1"]):

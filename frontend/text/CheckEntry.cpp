@@ -33,9 +33,15 @@ bool EntryBuilder::build() {
   checks.entryDeclaration = &declaration;
   if (!facts.valid || file.broken)
     return false;
-  if (!bindArguments())
+  if (!bindArguments() || !nameLead())
     return false;
-  nameLead();
+  bool takesTensorOptions = declaration.kind == DeclarationKind::Cell ||
+                            declaration.kind == DeclarationKind::Attention;
+  if (!options.tensorOptions.empty() && !takesTensorOptions) {
+    checks.error(place, "`" + declaration.name.name + "` has no input `" +
+                            options.tensorOptions.front().first + "`");
+    return false;
+  }
   if (!bindDimensions() || !checks.bindDefaults(scope))
     return false;
   switch (declaration.kind) {
@@ -225,16 +231,13 @@ bool EntryBuilder::buildFunc() {
 }
 
 bool EntryBuilder::buildAttention() {
-  bool grouped = false, logSumExp = false, weights = false;
+  bool logSumExp = false, weights = false;
   for (const EvaluatedArgument &option : callOptions) {
     const bool *value = option.item.boolean();
     StringRef name = option.name->name;
-    grouped |= name == "gqa" && value && *value;
     logSumExp |= name == "lse" && value && *value;
     weights |= name == "weights" && value && *value;
   }
-  if (grouped && !lead.empty())
-    keyHeads = openSize("key_heads");
   if (!addInputs(std::nullopt) || !addTensorOptions())
     return false;
   std::vector<EvaluatedArgument> arguments;

@@ -38,12 +38,14 @@ private:
 
   bool buildCell();
   bool startsFromFirstInput() const;
-  bool findSteps(RecurrenceCall &call, std::optional<Size> &time);
+  bool takesSequence() const;
+  bool findSteps(RecurrenceCall &call);
   std::optional<std::vector<StateSlot>> addStates(RecurrenceCall &call);
 
   //===--- CheckEntryInputs.cpp: inputs, results -------------------------===//
 
-  void nameLead();
+  /// Names the dimensions that the entry alone has, so that --dim may fix them.
+  bool nameLead();
   Size openSize(llvm::StringRef name);
   /// The last ones of the leading dimensions, for a tensor input.
   Shape leadOf(const InputSyntax &input);
@@ -74,6 +76,7 @@ private:
   std::vector<EvaluatedArgument> tensorOptions;
   Shape lead;
   std::vector<std::string> leadNames;
+  std::optional<Size> time;             // of a cell's sequence
   std::optional<Size> keyHeads;         // with `gqa=true`, of what has the keys
   std::set<std::string> usedDimensions; // of --dim
   std::deque<std::string> names;        // kept for references to them

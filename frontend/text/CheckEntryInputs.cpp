@@ -29,16 +29,31 @@ Size EntryBuilder::openSize(StringRef name) {
   return Size(checks.newSymbol(unique));
 }
 
-void EntryBuilder::nameLead() {
+bool EntryBuilder::nameLead() {
   if (declaration.kind == DeclarationKind::Model)
-    return;
+    return true;
   unsigned rank = options.leadRank;
   for (const auto &[input, ownRank] : options.leadRanks)
     rank = std::max(rank, ownRank);
+  constexpr unsigned maximumRank = 16;
+  if (rank > maximumRank) {
+    checks.error(place, "an entry has at most " + Twine(maximumRank) +
+                            " leading dimensions, found " + Twine(rank));
+    return false;
+  }
   bool isAttention = declaration.kind == DeclarationKind::Attention;
-  for (unsigned i = 0; i < std::min(rank, 16u); ++i)
+  for (unsigned i = 0; i < rank; ++i)
     lead.push_back(
         openSize(isAttention && i > 0 && i + 1 == rank ? "heads" : "B"));
+  bool isGrouped = llvm::any_of(callOptions, [](const auto &option) {
+    const bool *value = option.item.boolean();
+    return option.name->name == "gqa" && value && *value;
+  });
+  if (isAttention && isGrouped && rank)
+    keyHeads = openSize("key_heads");
+  if (declaration.kind == DeclarationKind::Cell && takesSequence())
+    time = openSize("T");
+  return true;
 }
 
 bool EntryBuilder::mentions(const TypeSyntax &type, StringRef dimension) const {

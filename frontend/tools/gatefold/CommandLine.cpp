@@ -77,6 +77,10 @@ cl::opt<bool> naive("naive",
                     cl::desc("without fusion, tiling or reduced work (for now "
                              "also the default)"),
                     ON_CODE);
+cl::opt<bool> locations("locations",
+                        cl::desc("print a phase's module with the places in "
+                                 "the text that its operations come from"),
+                        cl::cat(category), cl::sub(compileCommand));
 cl::opt<std::string>
     emit("emit",
          cl::desc("a phase (import, simplify, fuse, schedule, "
@@ -287,6 +291,7 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
   line.device = device;
   line.naive = naive;
   line.emit = emit;
+  line.locations = locations;
   line.output = output;
   line.weights = weights;
   line.strip = strip;

@@ -38,6 +38,7 @@ struct CommandLine {
   std::string device = "cpu";
   bool naive = false;
   std::string emit;
+  bool locations = false;
   std::string output; // -o
 
   // Data.

@@ -198,7 +198,10 @@ ExitStatus Compilation::lower(StringRef last) {
 }
 
 void Compilation::print(raw_ostream &out) {
-  module->print(out);
+  mlir::OpPrintingFlags flags;
+  if (line.locations)
+    flags.enableDebugInfo(/*enable=*/true);
+  module->print(out, flags);
   out << "\n";
 }
 

@@ -287,12 +287,19 @@ ExitStatus Session::makeMissingInputs() {
       continue;
     }
     int64_t bound = 10; // of integers that nothing bounds
+    bool isLength = false;
     for (int64_t k = 0; k < described->value_check_count; ++k) {
       const gatefold_value_check &check = described->value_checks[k];
-      if (check.input == i)
-        bound = sizes[check.bound_size] + (check.inclusive ? 1 : 0);
+      if (check.input == i) {
+        bound = sizes[check.bound_size];
+        isLength = check.inclusive;
+      }
     }
-    fillRandomly(inputs[i], seedFor(*line.seed, input.name), bound);
+    // Full lengths: a run that is made up, or timed, shall do all of the work.
+    if (isLength)
+      fill(inputs[i], bound);
+    else
+      fillRandomly(inputs[i], seedFor(*line.seed, input.name), bound);
   }
   return Done;
 }

@@ -173,6 +173,11 @@ Expected<Weight> randomWeight(const WantedWeight &wanted, uint64_t seed) {
   return Weight{wanted.name, std::move(*tensor)};
 }
 
+void fill(HostTensor &tensor, double value) {
+  for (int64_t i = 0, n = tensor.count(); i < n; ++i)
+    setValue(tensor, i, value);
+}
+
 void fillRandomly(HostTensor &tensor, uint64_t seed, int64_t bound) {
   RandomNumbers numbers(seed);
   for (int64_t i = 0, n = tensor.count(); i < n; ++i) {

@@ -42,6 +42,9 @@ ExitStatus gatherWeights(const CommandLine &line,
 /// the last dimension.
 llvm::Expected<Weight> randomWeight(const WantedWeight &wanted, uint64_t seed);
 
+/// Every element `value`.
+void fill(HostTensor &tensor, double value);
+
 /// Floats of unit variance, integers below `bound`, booleans.
 void fillRandomly(HostTensor &tensor, uint64_t seed, int64_t bound);
 

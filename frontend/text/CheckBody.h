@@ -171,7 +171,7 @@ struct Checker::Implementation {
   static constexpr unsigned maximumCalls = 200;
   static constexpr unsigned maximumDepth = 2000;
   static constexpr uint64_t maximumNodes = 1'000'000;
-  static constexpr uint64_t maximumWork = 10'000'000;
+  static constexpr uint64_t maximumWork = 3'000'000;
   static constexpr uint64_t callWork = 250; // what a call costs beside its body
   static constexpr uint64_t maximumTupleItems = 10'000;
   static constexpr unsigned maximumTupleNesting = 64;

@@ -44,17 +44,20 @@ bool EntryBuilder::startsFromFirstInput() const {
   return found;
 }
 
-/// Decides what is a sequence, and names its steps.
-bool EntryBuilder::findSteps(RecurrenceCall &call, std::optional<Size> &time) {
-  if (call.steps)
-    return true;
+/// Is the first input a sequence.
+bool EntryBuilder::takesSequence() const {
+  bool hasSteps = llvm::any_of(callOptions, [](const auto &option) {
+    return option.name->name == "steps";
+  });
   bool hasInput = llvm::any_of(declaration.inputs, [](const auto &input) {
     return input.type.has_value();
   });
-  if (hasInput && !startsFromFirstInput()) {
-    time = openSize("T");
+  return hasInput && !hasSteps && !startsFromFirstInput();
+}
+
+bool EntryBuilder::findSteps(RecurrenceCall &call) {
+  if (call.steps || time)
     return true;
-  }
   if (options.allowUnknown) {
     checks.note("--arg steps=...");
     call.steps = checks.sizeItem(Size(checks.newUnknown("steps")), place);
@@ -120,8 +123,7 @@ bool EntryBuilder::buildCell() {
   if (root.broken || checker.diagnostics.errorCount() != errorsBefore)
     return false;
 
-  std::optional<Size> time;
-  if (!findSteps(call, time) || !addInputs(time) || !addTensorOptions())
+  if (!findSteps(call) || !addInputs(time) || !addTensorOptions())
     return false;
   for (const Input &input : inputs)
     (call.sequences.empty() && time ? call.sequences : call.with)

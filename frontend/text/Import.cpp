@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
+#include <cmath>
 
 using namespace gatefold::text;
 using llvm::failed;
@@ -176,6 +177,11 @@ LogicalResult Importer::setAttributes() {
     if (!input.isState)
       continue;
     function.setArgAttr(index, names::state, b.getUnitAttr());
+    // A description holds it as f64.
+    if (input.hasInitial && isInteger(input.type.element) &&
+        std::abs(input.initial) >= double(int64_t(1) << 53))
+      return refuse(input.range,
+                    "an integer of 2**53 or more as the start of a state");
     if (input.hasInitial)
       function.setArgAttr(index, names::initial,
                           numberAttribute(input.type.element, input.initial,

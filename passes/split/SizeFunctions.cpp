@@ -58,9 +58,6 @@ static FailureOr<Interface> readInterface(func::FuncOp entry) {
     tensor.type = tensorType;
     tensor.shape = shape.getValue();
     tensor.initial = toNumber(attributes.get(attribute_names::initial));
-    // A state without a number starts at 0.
-    if (!tensor.initial && !isResult && tensor.role == Role::State)
-      tensor.initial = 0.0;
     if (auto map = attributes.getAs<AffineMapAttr>(attribute_names::below))
       tensor.below = map.getValue();
     if (auto map = attributes.getAs<AffineMapAttr>(attribute_names::atMost))

@@ -361,3 +361,49 @@ def test_a_stream_is_the_whole_to_the_bit(compiler):
     numpy.testing.assert_array_equal(whole["count"], numpy.broadcast_to(count, (batch, time)))
     seen = numpy.logical_or.accumulate(conv[..., :1] > 1, axis=1)
     assert_close(whole["mean"], numpy.where(seen, conv.cumsum(axis=1) / count[:, None], 0))
+
+
+def conv1d(x, w, stride=1, padding=0):
+    """x [C, L]."""
+    kernel = w["weight"]
+    x = numpy.pad(x, ((0, 0), (padding, padding)))
+    count = (x.shape[1] - kernel.shape[2]) // stride + 1
+    columns = [x[:, t * stride : t * stride + kernel.shape[2]] for t in range(count)]
+    bias = w.get("bias", numpy.zeros(len(kernel)))
+    return numpy.stack(
+        [numpy.tensordot(kernel, c, axes=2) + bias for c in columns], axis=1
+    )
+
+
+def test_silero_vad(compiler):
+    """Three frames of a stream."""
+    library = compiler.library(MODELS / "silero_vad.gf")
+    generator = numpy.random.default_rng(66)
+    weights = random_weights(library, generator)
+    for name, array in weights.items():
+        if array.ndim == 3:  # a sum over the channels too
+            array /= numpy.float32(numpy.sqrt(array.shape[1]))
+    library.prepare(weights)
+    w = wide(weights)
+    batch = 2
+    states = {n: numpy.zeros((batch, s)) for n, s in [("context", 64), ("h", 128), ("c", 128)]}
+    carried = {}
+    for _ in range(3):
+        samples = floats(generator, batch, 512)
+        found = library.run(samples=samples, **carried)
+        carried = {name: found[name] for name in states}
+        for b in range(batch):
+            frame = numpy.concatenate([states["context"][b], samples[b].astype(numpy.float64)])
+            x = numpy.pad(frame, (0, 64), mode="reflect")[None]
+            spectrum = conv1d(x, part(w, "stft_conv."), stride=128)
+            e = numpy.sqrt(spectrum[:129] ** 2 + spectrum[129:] ** 2)
+            for k, stride in [(1, 1), (2, 2), (3, 2), (4, 1)]:
+                e = numpy.maximum(conv1d(e, part(w, f"conv{k}."), stride, 1), 0)
+            h, (h, c) = cells.lstm(
+                part(w, "lstm_cell."), e[:, 0], (states["h"][b], states["c"][b])
+            )
+            states["context"][b], states["h"][b], states["c"][b] = samples[b, 448:], h, c
+            last = conv1d(numpy.maximum(h, 0)[:, None], part(w, "final_conv."))
+            assert_close(found["output"][b], sigmoid(last).mean(axis=1))
+            for name, state in states.items():
+                assert_close(found[name][b], state[b], name)

@@ -238,6 +238,18 @@ def LinalgToLoops : Pass<"gf-linalg-to-loops", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"operationsLowered", "operations", "Operations lowered">];
 }
 
+def ExpandOpenShapes : Pass<"gf-expand-open-shapes", "::mlir::func::FuncOp"> {
+  let summary = "Expansions of a buffer to several open sizes become casts";
+  let description = [{
+    A `memref.expand_shape` with two open sizes in one group, as [T*B] seen as [T, B],
+    becomes `memref.reinterpret_cast` with the sizes that it states. Upstream's
+    expand-strided-metadata crashes on it.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
 def LowerAssertions : Pass<"gf-lower-assertions", "::mlir::ModuleOp"> {
   let summary = "The entry returns a code where an assertion fails";
   let description = [{

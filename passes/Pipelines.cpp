@@ -66,6 +66,7 @@ static void buildCpu(OpPassManager &manager, const PipelineOptions &) {
   manager.addPass(createOutlineKernels());
   manager.addNestedPass<func::FuncOp>(createLinalgToLoops());
   manager.addPass(createLoopInvariantCodeMotionPass());
+  manager.addNestedPass<func::FuncOp>(createExpandOpenShapes());
   manager.addPass(memref::createExpandStridedMetadataPass());
   manager.addPass(createLowerAffinePass());
   clean(manager);

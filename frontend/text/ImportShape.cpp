@@ -147,6 +147,14 @@ LogicalResult Importer::visit(const PermuteNode &node) {
 LogicalResult Importer::visit(const SliceNode &node) {
   const TensorType &type = node.results[0];
   llvm::ArrayRef<Size> from = node.operands[0].type().shape;
+  // Nothing may be taken at the end, as in x[4:] of four, or of nothing; an
+  // extract_slice wants a start inside.
+  if (llvm::any_of(type.shape, [&](const Size &size) {
+        return resolve(size).isConstant(0);
+      })) {
+    define(node, empty(type));
+    return success();
+  }
   llvm::SmallVector<mlir::OpFoldResult> starts, strides;
   for (auto [axis, size] : llvm::enumerate(from)) {
     bool whole = node.starts[axis].isConstant(0) && node.steps[axis] == 1 &&

@@ -34,6 +34,8 @@ public:
 
 private:
   std::optional<Size> bound(const Item &item);
+  /// What a bound of a slice counts from must not depend on the run.
+  bool requireSign(const Item &item, const Size &size);
   std::optional<Taken> single(const Item &item, const Size &size, Range range);
   std::optional<Taken> slice(const Checker::EvaluatedIndex &entry,
                              const Size &size);
@@ -88,6 +90,28 @@ std::optional<Taken> Indexing::single(const Item &item, const Size &size,
   return Taken{*index, Size(1), 1, true};
 }
 
+bool Indexing::requireSign(const Item &item, const Size &size) {
+  std::optional<Size> place = bound(item);
+  if (!place)
+    return false;
+  bool negative = isNegative(*place);
+  // x[-T:] is all of T, none of them as well.
+  if (negative && Size::subtract(Size(), size) == place)
+    return true;
+  std::string message =
+      "the bound " + place->str() + " of a slice is " +
+      (negative ? "0, and counts from the end where it is negative"
+                : "negative, and counts from the start where it is not");
+  auto report = [&] { checker.diagnostics.error(item.range, message); };
+  std::optional<Size> kept = negative ? Size::minimum(*place, Size(-1))
+                                      : Size::maximum(*place, Size());
+  if (!kept) {
+    report();
+    return false;
+  }
+  return requireSame(checker, *kept, *place, item.range, message, report);
+}
+
 std::optional<Size> Indexing::low(const std::optional<Item> &item,
                                   const Size &size) {
   if (!item)
@@ -131,6 +155,9 @@ std::optional<Taken> Indexing::slice(const Checker::EvaluatedIndex &entry,
   }
   if (!entry.start && !entry.stop && taken.step == 1)
     return Taken{Size(), size, 1, false};
+  for (const std::optional<Item> &item : {entry.start, entry.stop})
+    if (item && !requireSign(*item, size))
+      return std::nullopt;
   std::optional<Size> start = cut(entry.start, size, Size());
   std::optional<Size> stop = cut(entry.stop, size, size);
   if (!start || !stop)

@@ -111,14 +111,15 @@ static Item callConvolution(Checker &checker, Instance &instance,
                         " is less than the kernel's reach of " +
                         llvm::itostr(reach);
   auto report = [&] { checker.diagnostics.error(place, message); };
+  // No column is a size like others: a chunk of a stream may be short.
   std::optional<Size> enough =
-      room ? Size::maximum(*room, Size()) : std::nullopt;
+      count ? Size::maximum(*count, Size()) : std::nullopt;
   if (!count || !enough) {
     sizeOrError(checker, std::nullopt, place);
     return erroneous(place);
   }
-  if (!checker.isUnknown(*room) &&
-      !checker.requireEqual(*enough, *room, place, message, report))
+  if (!checker.isUnknown(*count) &&
+      !checker.requireEqual(*enough, *count, place, message, report))
     return erroneous(place);
 
   std::optional<Tensor> weight = parameter(

@@ -55,7 +55,7 @@ LogicalResult Importer::visit(const TakeNode &node) {
   mlir::Value source = get(table);
   unsigned leadRank = typeOf(indices).getRank();
   unsigned rank = typeOf(type).getRank();
-  mlir::AffineMap map = b.getMultiDimIdentityMap(rank).getMajorSubMap(leadRank);
+  mlir::AffineMap map = leadingMap(rank, leadRank);
   define(node, generic(type, get(indices), map,
                        [&](mlir::ValueRange elements) -> mlir::Value {
                          Values places = {arith::IndexCastOp::create(

@@ -126,8 +126,8 @@ LogicalResult Importer::visit(const ReduceNode &node) {
     other = get(lengths);
     // Lengths have the dimensions before the axis, which lead the result's.
     unsigned before = typeOf(lengths).getRank();
-    otherMap = b.getMultiDimIdentityMap(rank).getMajorSubMap(before);
-    lengthsMap = b.getMultiDimIdentityMap(rank - 1).getMajorSubMap(before);
+    otherMap = leadingMap(rank, before);
+    lengthsMap = leadingMap(rank - 1, before);
   }
   mlir::Value result = reduce(
       get(source), *axis, initial, other, otherMap,

@@ -84,7 +84,7 @@ void Importer::stopSteps(mlir::Value stop, llvm::ArrayRef<TensorType> types,
     const TensorType &type = types[index];
     mlir::AffineMap map = b.getMultiDimIdentityMap(type.rank());
     Values inputs = {stop, result};
-    Maps maps = {map.getMajorSubMap(leadRank), map};
+    Maps maps = {leadingMap(type.rank(), leadRank), map};
     if (index >= outputCount) {
       inputs.push_back(states[index - outputCount]);
       maps.push_back(map);

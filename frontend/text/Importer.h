@@ -146,6 +146,14 @@ private:
   /// Loops over the result, every one parallel; `maps` are those of the inputs.
   mlir::Value generic(const TensorType &result, mlir::ValueRange inputs,
                       llvm::ArrayRef<mlir::AffineMap> maps, ScalarBody body);
+  /// (d0, .., d[rank - 1]) -> (d0, .., d[count - 1]). Upstream's getMajorSubMap
+  /// gives no map at all for a count of 0.
+  mlir::AffineMap leadingMap(unsigned rank, unsigned count) {
+    llvm::SmallVector<mlir::AffineExpr> leading;
+    for (unsigned i = 0; i < count; ++i)
+      leading.push_back(b.getAffineDimExpr(i));
+    return mlir::AffineMap::get(rank, 0, leading, &context);
+  }
   /// From the loops over `result` to an operand that broadcasts to it.
   mlir::AffineMap broadcastMap(llvm::ArrayRef<Size> operand,
                                llvm::ArrayRef<Size> result);

@@ -25,13 +25,17 @@ def reference(function, values):
 
 
 def model_text(inputs, cases, first, body="", states=""):
-    """A model that returns each expression of `cases`; the ranks and elements of the
-    results are those of the references at the first run, their sizes are inferred."""
+    """A model that returns each expression of `cases`. Ranks and elements of the
+    results are those of the references at the first run, unless a case gives its rank
+    (of floats); their sizes are inferred."""
     results, names = [], []
-    for i, (expression, function) in enumerate(cases):
-        expected = reference(function, Values(first))
-        sizes = ", ".join(f"R{i}x{k}" for k in range(expected.ndim))
-        results.append(f"r{i}: {NAMES[expected.dtype.name]}[{sizes}]")
+    for i, (expression, function, *rank) in enumerate(cases):
+        element = ""
+        if not rank:
+            expected = reference(function, Values(first))
+            rank, element = [expected.ndim], NAMES[expected.dtype.name]
+        sizes = ", ".join(f"R{i}x{k}" for k in range(*rank))
+        results.append(f"r{i}: {element}[{sizes}]")
         names.append(expression)
     joined = ",\n    ".join(names)
     return (
@@ -46,7 +50,8 @@ def check_cases(
 ):  # fmt: skip
     """Compiles `cases`, pairs of an expression and its reference over Values, and
     compares at each of `runs`, dictionaries of arrays. `weights` makes the parameters'
-    arrays by name from the library; references then find them by `v.weights`."""
+    arrays by name from the library; references then find them by `v.weights`, and the
+    cases name their rank as a third."""
     text = declarations + model_text(inputs, cases, runs[0], body)
     if declarations:
         text = "import cells, attention\n" + text.replace("import cells, attention\n", "")
@@ -59,7 +64,7 @@ def check_cases(
         values.weights = {n: a.astype(numpy.float64) for n, a in made.items()}
         sizes = {name: numpy.shape(array) for name, array in run.items()}
         wrong = []
-        for i, (expression, function) in enumerate(cases):
+        for i, (expression, function, *_) in enumerate(cases):
             expected = reference(function, values)
             message = difference(found[f"r{i}"], expected, exact, rtol, atol)
             if message:

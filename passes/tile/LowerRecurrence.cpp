@@ -144,6 +144,15 @@ SmallVector<Value> RecurrenceLowering::resetStates(Value time,
   return result;
 }
 
+/// What `value` is a view of.
+static Value viewedTensor(Value value) {
+  while (isa_and_nonnull<tensor::CastOp, tensor::ExtractSliceOp,
+                         tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
+      value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
 void RecurrenceLowering::makeStep(Value iteration, ValueRange carried) {
   Value time = iteration;
   if (op.getReverse()) {
@@ -168,6 +177,20 @@ void RecurrenceLowering::makeStep(Value iteration, ValueRange carried) {
                              rewriter.getInsertionPoint(), arguments);
   SmallVector<Value> values(yield.getValues());
   rewriter.eraseOp(yield);
+
+  // What another state was would be overwritten before it is read.
+  for (auto [value, before] :
+       llvm::zip(MutableArrayRef(values).drop_front(outputCount), states)) {
+    Value viewed = viewedTensor(value);
+    bool isOther = viewed != viewedTensor(before) &&
+                   llvm::any_of(states, [&](Value state) {
+                     return viewedTensor(state) == viewed;
+                   });
+    if (isOther)
+      value = bufferization::AllocTensorOp::create(
+          rewriter, loc, cast<RankedTensorType>(value.getType()),
+          /*dynamicSizes=*/ValueRange(), /*copy=*/value);
+  }
 
   SmallVector<Value> next;
   for (unsigned i = 0; i < outputCount; ++i) {

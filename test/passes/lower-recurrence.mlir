@@ -97,6 +97,24 @@ func.func @size_of_the_step(%x: tensor<?x?xf32>, %k: index) -> tensor<?x?xf32> {
 
 // -----
 
+// A state that becomes what another one was is copied before that one is overwritten.
+// CHECK-LABEL: func @states_change_places
+// CHECK: scf.for {{.*}} iter_args(%[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}})
+// CHECK-DAG: %[[OLD_A:.*]] = bufferization.alloc_tensor() copy(%[[A]])
+// CHECK-DAG: %[[OLD_B:.*]] = bufferization.alloc_tensor() copy(%[[B]])
+// CHECK: bufferization.materialize_in_destination %[[OLD_B]] in %[[A]]
+// CHECK: bufferization.materialize_in_destination %[[OLD_A]] in %[[B]]
+func.func @states_change_places(%a: tensor<4xf32>, %b: tensor<4xf32>, %n: index)
+    -> (tensor<4xf32>, tensor<4xf32>) {
+  %last:2 = gf.recurrence states(%a, %b : tensor<4xf32>, tensor<4xf32>) steps(%n) time_axis 0 {
+  ^step(%s: tensor<4xf32>, %t: tensor<4xf32>):
+    gf.yield %t, %s : tensor<4xf32>, tensor<4xf32>
+  }
+  return %last#0, %last#1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
 func.func @size_of_data(%x: tensor<?x4xindex>) -> tensor<?x?xindex> {
   // expected-error @+1 {{not compiled yet: dimension 1 of result #0 has a size that only the region knows}}
   %y = gf.recurrence sequences(%x : tensor<?x4xindex>) time_axis 0 -> (tensor<?x?xindex>) {

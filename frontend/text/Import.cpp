@@ -237,10 +237,23 @@ LogicalResult Importer::importGraph(const Graph &graph) {
         return failure();
     }
     b.setLoc(locationOf(node->trace));
+    if (holdsNothing(*node)) {
+      define(*node, empty(node->results[0]));
+      continue;
+    }
     if (failed(importNode(*node)))
       return failure();
   }
   return success();
+}
+
+/// Whether a node computes one tensor with a size that is known to be 0. Upstream
+/// verifies and lowers operations on such tensors only in part.
+bool Importer::holdsNothing(const Node &node) {
+  if (llvm::isa<InputNode, ParameterNode>(node) ||
+      node.kind == Node::Kind::Argument || node.results.size() != 1)
+    return false;
+  return llvm::is_contained(typeOf(node.results[0]).getShape(), 0);
 }
 
 LogicalResult Importer::importNode(const Node &node) {

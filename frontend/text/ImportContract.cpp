@@ -128,11 +128,6 @@ LogicalResult Importer::visit(const ConvolutionNode &node) {
   std::optional<Size> padded = Size::add(inputShape.back(), 2 * node.padding);
   if (!perGroup || !padded || type.rank() != keptAxes(type.shape).size())
     return refuse(node, "this convolution");
-  if (resolve(type.shape.back()).isConstant(0)) {
-    // The input is shorter than what one column takes.
-    define(node, empty(type));
-    return success();
-  }
 
   mlir::Value x = get(input);
   TensorType paddedType = input.type();

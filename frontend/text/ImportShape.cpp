@@ -147,14 +147,6 @@ LogicalResult Importer::visit(const PermuteNode &node) {
 LogicalResult Importer::visit(const SliceNode &node) {
   const TensorType &type = node.results[0];
   llvm::ArrayRef<Size> from = node.operands[0].type().shape;
-  // Nothing may be taken at the end, as in x[4:] of four, or of nothing; an
-  // extract_slice wants a start inside.
-  if (llvm::any_of(type.shape, [&](const Size &size) {
-        return resolve(size).isConstant(0);
-      })) {
-    define(node, empty(type));
-    return success();
-  }
   llvm::SmallVector<mlir::OpFoldResult> starts, strides;
   for (auto [axis, size] : llvm::enumerate(from)) {
     bool whole = node.starts[axis].isConstant(0) && node.steps[axis] == 1 &&
@@ -184,6 +176,8 @@ LogicalResult Importer::visit(const ConcatNode &node) {
     // some.
     TensorType part = type;
     part.shape[node.axis] = operand.type().shape[node.axis];
+    if (resolve(part.shape[node.axis]).isConstant(0))
+      continue;
     inputs.push_back(broadcast(operand, part));
   }
   define(node, inputs.size() == 1 ? inputs.front()
@@ -200,5 +194,16 @@ mlir::Value Importer::padZero(mlir::Value source, unsigned dimension,
   low[dimension] = left;
   high[dimension] = right;
   mlir::Value zero = number(type.getElementType(), 0);
+  // Nothing to pad: upstream would insert it behind the end.
+  auto sourceType = llvm::cast<mlir::RankedTensorType>(source.getType());
+  if (sourceType.getDimSize(dimension) == 0) {
+    llvm::SmallVector<mlir::OpFoldResult> sizes =
+        tensor::getMixedSizes(b, b.getLoc(), source);
+    sizes[dimension] = b.createOrFold<arith::AddIOp>(
+        mlir::getValueOrCreateConstantIndexOp(b, b.getLoc(), left),
+        mlir::getValueOrCreateConstantIndexOp(b, b.getLoc(), right));
+    mlir::Value made = tensor::EmptyOp::create(b, sizes, type.getElementType());
+    return cast(linalg::FillOp::create(b, zero, made).getResult(0), type);
+  }
   return tensor::PadOp::create(b, type, source, low, high, zero);
 }

@@ -56,6 +56,7 @@ private:
   llvm::LogicalResult importFunction(mlir::ModuleOp module);
   llvm::LogicalResult setAttributes();
   llvm::LogicalResult importGraph(const Graph &graph);
+  bool holdsNothing(const Node &node);
   llvm::LogicalResult importNode(const Node &node);
 
   /// Makes `value`, cast to the node's type, the node's result.

@@ -12,7 +12,7 @@ func centre(x: [M]) -> [M] {
 }
 
 func weigh(x: [M], y: [M]) -> [] {
-  return tanh(x @ y / M)
+  return tanh(x @ y / (M + 1))
 }
 
 func turned(x: [P, M]) -> [M, P] {
@@ -257,6 +257,8 @@ class Program:
             w = {n[len(name) + 1 :]: p for n, p in v["weights"].items()
                  if n.startswith(name + ".")}  # fmt: skip
             x = v[a]
+            if not w:  # of nothing, and no parameter of the model
+                return numpy.zeros([*x.shape[:-1], shape[-1]])
             if kind == "linear":
                 return x @ w["weight"].T + w["bias"]
             if kind == "layer_norm":
@@ -377,7 +379,7 @@ class Program:
                           and self.broadcast(s[:-1], shape[:-1]) is not None)  # fmt: skip
             lead = self.broadcast(shape[:-1], self.shapes[b][:-1])
             self.add(f"weigh({a}, {b})", lead, lambda v: numpy.tanh(
-                (v[a] * v[b]).sum(-1) / max(v[a].shape[-1], 1)))  # fmt: skip
+                (v[a] * v[b]).sum(-1) / (v[a].shape[-1] + 1)))  # fmt: skip
 
     def rotation(self):
         a = self.pick(lambda s: len(s) > 1 and isinstance(s[-1], int) and s[-1] % 2 == 0 and s[-1])

@@ -92,6 +92,15 @@ static bool belongsTo(Value result, tensor::EmptyOp empty, Operation *user) {
   return false;
 }
 
+/// Whether an operation of the same block uses `value` after `op`, which then
+/// reads what `op` has written.
+static bool isUsedAfter(Value value, Operation *op) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    Operation *inBlock = op->getBlock()->findAncestorOpInBlock(*user);
+    return inBlock && op->isBeforeInBlock(inBlock);
+  });
+}
+
 /// Computes results in their destination where they begin as tensor.empty.
 static LogicalResult
 placeResults(Operation *root,
@@ -105,8 +114,9 @@ placeResults(Operation *root,
       rewriter, root, state,
       [](RewriterBase &builder, SubsetInsertionOpInterface insertion,
          tensor::EmptyOp empty, Operation *user) -> Value {
+        Value source = insertion.getSourceOperand().get();
         if (isa<bufferization::MaterializeInDestinationOp>(insertion) &&
-            !belongsTo(insertion.getSourceOperand().get(), empty, user))
+            (!belongsTo(source, empty, user) || isUsedAfter(source, insertion)))
           return {};
         return bufferization::buildSubsetExtraction(builder, insertion, empty,
                                                     user);

@@ -84,6 +84,15 @@ cell halves(x: [I]) -> [4] {
   return h + h'
 }
 
+# Both become one value, which the output does not wait for.
+cell both(x: [I]) -> [I] {
+  state a: [I] = 1, b: [I] = 2
+  t = max(x, 0) - 0.5 * a
+  b' = t
+  a' = b'
+  return a + b
+}
+
 cell moving(x: [I], w: [K]) -> [] {
   state m: [K]
   m' = concat(m[1:], x[0:1])
@@ -143,6 +152,13 @@ CASES = {
     "latest": ("", lambda x, a: ((x,), (x,)), (zeros(3),), [3], [3]),
     "product": ("", product, (full((3, 3), 0.5), ones((3, 3))), ["3, 3"], ["3, 3", "3, 3"]),
     "halves": ("", halves, (ones(4),), [4], [4]),
+    "both": (
+        "",
+        lambda x, a, b: ((a + b,), (numpy.maximum(x, 0) - 0.5 * a,) * 2),
+        (ones(3), full(3, 2.0)),
+        [3],
+        [3, 3],
+    ),
     "moving": ("w", None, (zeros(5),), [""], [5]),
 }
 

@@ -51,3 +51,23 @@ func.func @shared(%a: tensor<?x?xf32> {gf.name = "a", gf.shape = #shape})
       outs(%start : tensor<?x?xf32>) -> tensor<?x?xf32>
   return %p, %q : tensor<?x?xf32>, tensor<?x?xf32>
 }
+
+// -----
+
+// A value for two results is made in the one that is written last.
+// CHECK-LABEL: func @gatefold_run_entry
+// CHECK-SAME: (%[[A:[^:]*]]: memref<?x?xf32, {{[^%]*}}%[[FIRST:[^:]*]]: memref<?x?xf32, {{[^%]*}}%[[SECOND:[^:]*]]: memref<?x?xf32,
+#shape = affine_map<()[s0] -> (s0, s0)>
+func.func @twice(%a: tensor<?x?xf32> {gf.name = "a", gf.shape = #shape})
+    -> (tensor<?x?xf32> {gf.name = "p", gf.shape = #shape},
+        tensor<?x?xf32> {gf.name = "q", gf.shape = #shape})
+    attributes {gf.entry, gf.dimensions = ["N"]} {
+  %c0 = arith.constant 0 : index
+  %size = tensor.dim %a, %c0 : tensor<?x?xf32>
+  %e = tensor.empty(%size, %size) : tensor<?x?xf32>
+  // CHECK-NOT: memref.alloc
+  // CHECK: linalg.exp ins(%[[A]] : {{.*}}) outs(%[[SECOND]] :
+  // CHECK: linalg.copy ins(%[[SECOND]] : {{.*}}) outs(%[[FIRST]] :
+  %p = linalg.exp ins(%a : tensor<?x?xf32>) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %p, %p : tensor<?x?xf32>, tensor<?x?xf32>
+}

@@ -113,6 +113,19 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
     llvm::ArrayRef<Size> shape = node.results.front().shape;
     lead.assign(shape.begin(), shape.begin() + node.timeAxis);
   }
+  // No step, or steps of nothing: the states stay what they are.
+  bool isEmpty = llvm::all_of(node.results, [&](const TensorType &type) {
+    return llvm::is_contained(typeOf(type).getShape(), 0);
+  });
+  if (isEmpty || resolve(time).isConstant(0)) {
+    for (auto [index, type] : llvm::enumerate(node.results))
+      define(node,
+             index < outputCount
+                 ? empty(type)
+                 : broadcast(node.initials[index - outputCount], type),
+             index);
+    return success();
+  }
   if (node.lengths && !isBounded(node.lengths, time, /*inclusive=*/true))
     return refuse(node, "`lengths=` that are not an input");
   mlir::FailureOr<mlir::Value> lengths =
@@ -197,6 +210,8 @@ LogicalResult Importer::visit(const AttentionNode &node) {
     return refuse(node, "`lse=true`");
   if (node.weights)
     return refuse(node, "`weights=true`");
+  if (resolve(node.keySize).isConstant(0))
+    return refuse(node, "an attention over keys whose number is known to be 0");
   if (node.lengths &&
       !isBounded(node.lengths, node.keySize, /*inclusive=*/true))
     return refuse(node, "`lengths=` that are not an input");

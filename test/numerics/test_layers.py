@@ -7,6 +7,7 @@ import numpy
 import pytest
 from conftest import random_weights
 from expressions import check_cases
+from gatefold_library import GatefoldError
 
 
 def float32(seed, *shape):
@@ -81,8 +82,6 @@ def test_conv1d_that_leaves_no_column(compiler):
 
 def test_conv1d_of_open_lengths_down_to_none(compiler):
     """A length that leaves 0 columns computes them; one below is refused."""
-    from gatefold_library import GatefoldError
-
     text = (
         "model m(x: [2, L]) -> [3, R] {\n  param c: conv1d(N=3, kernel=3)\n  return c(x)\n}\n"
     )

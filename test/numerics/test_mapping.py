@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Leading dimensions that map, instances, checkpoint names, loops, tuples."""
 
+from math import erf
+
 import numpy
 import pytest
 from conftest import random_weights
@@ -233,11 +235,10 @@ model m(x: [B, 4], depth = 3) -> [B, 4] {
 
 
 def feed_forward(x, w, prefix):
-    from math import erf
-
     up = x @ w[f"{prefix}.up.weight"].T + w[f"{prefix}.up.bias"]
     up = up * 0.5 * (1 + numpy.vectorize(erf)(up / numpy.sqrt(2)))
-    return w[f"{prefix}.gain"] * (up @ w[f"{prefix}.c_proj.weight"].T) + w[f"{prefix}.extra.shift.2"]
+    down = w[f"{prefix}.gain"] * (up @ w[f"{prefix}.c_proj.weight"].T)
+    return down + w[f"{prefix}.extra.shift.2"]
 
 
 def test_names_loops_and_sharing(compiler):
@@ -370,3 +371,25 @@ def test_dimensions_are_solved_and_checked(compiler):
         library.run(x=numpy.ones((2, 8), "f4"), c=numpy.ones((2, 3), "f4"))
     with pytest.raises(GatefoldError):
         library.run(x=numpy.ones((2, 7), "f4"), c=numpy.ones((2, 1), "f4"))
+
+
+def test_a_scan_without_leading_dimensions_stops(compiler):
+    library = compiler.library(
+        """
+cell count(start: []) -> [] {
+  state n: [] = start, done: bool[] = false
+  n' = n + 1
+  done' = done or n' >= 3
+  return n'
+}
+
+model counted(start: []) -> (y: [6], n: []) {
+  param c: count()
+  y, (n, _) = scan(c, with=start, steps=6, until="done")
+  return y, n
+}
+"""
+    ).prepare({})
+    found = library.run(start=numpy.float32(0.5))
+    numpy.testing.assert_array_equal(found["y"], [1.5, 2.5, 3.5, 0, 0, 0])
+    assert found["n"] == 3.5

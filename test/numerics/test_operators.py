@@ -4,6 +4,7 @@
 import numpy
 import pytest
 from expressions import check_cases
+from gatefold_library import GatefoldError
 
 INPUTS = (
     "x: [B, T, 6], y: [T, 6], v: [6], s: [], c: [T, 1], r: [1, 6], k: i64[B, T], "
@@ -40,8 +41,6 @@ def test_broadcasting(compiler):
         ("x / (2 + abs(s))", lambda v: v.x / (2 + abs(v.s))),
         ("x[:, :, 0:1] * y", lambda v: v.x[:, :, 0:1] * v.y),
         ("y[:, None, :] * y[None]", lambda v: v.y[:, None, :] * v.y[None]),
-        ("x + c[..., None] * r", lambda v: v.x[None] + v.c[..., None, None] * v.r
-         if False else v.x + v.c[..., None][:, 0] * v.r),
         ("max(x, c)", lambda v: numpy.maximum(v.x, v.c)),
         ("min(c, r)", lambda v: numpy.minimum(v.c, v.r)),
         ("clamp(x, c, c + 1)", lambda v: numpy.minimum(numpy.maximum(v.x, v.c), v.c + 1)),
@@ -58,7 +57,6 @@ def test_broadcasting(compiler):
         ("x * ones((1, 6))", lambda v: v.x),
         ("sum(c, axis=1) + n_of(n)", lambda v: v.c[:, 0] + v.n),
     ]
-    cases = [case for case in cases if "c[..., None]" not in case[0]]
     declarations = "func n_of(n: bool[]) -> [] {\n  return f32(n)\n}\n"
     check_cases(compiler, INPUTS, cases, list(runs(70)), declarations=declarations)
 
@@ -101,10 +99,7 @@ def test_integers(compiler):
         ("abs(j) * relu(k)", lambda v: abs(v.j) * numpy.maximum(v.k, 0)),
         ("arange(T) - k", lambda v: numpy.arange(v.k.shape[1]) - v.k),
         ("T - j", lambda v: v.j.dtype.type(v.j.size) - v.j),
-        ("j + T / 2", lambda v: v.j + v.j.size / 2 if v.j.size % 2 else v.j + v.j.size // 2),
     ]
-    # T / 2 is whole for some sizes only: a number that is not fixed is a float.
-    cases = [case for case in cases if case[0] != "j + T / 2"]
     check_cases(compiler, INPUTS, cases, list(runs(71)))
 
 
@@ -158,22 +153,18 @@ def test_matrix_products(compiler):
         ("h @ b", lambda v: v.h @ v.b),
         ("h @ c", lambda v: v.h @ v.c),
         ("h @ u", lambda v: v.h @ v.u),
-        ("h[:, 0] @ c", lambda v: v.h[:, 0] @ v.c),
         ("h @ h.T", lambda v: v.h @ v.h.swapaxes(-1, -2)),
-        ("a[:, None] @ b[None]", lambda v: v.a[:, None] @ v.b[None]
-         if v.a.shape[0] == 1 else v.a[:, None] @ v.b[:1] if False else v.a[:, None] @ v.b[None]),
+        ("a[:, None] @ b[:, None]", lambda v: v.a[:, None] @ v.b[:, None]),
+        ("a[None] @ b[:, None]", lambda v: v.a[None] @ v.b[:, None]),
         ("a @ c * 2", lambda v: v.a @ v.c * 2),
         ("u[None, :] @ c", lambda v: v.u[None, :] @ v.c),
         ("u[:, None] @ u[None, :]", lambda v: v.u[:, None] @ v.u[None, :]),
         ("w[:, None, :] @ c", lambda v: v.w[:, None, :] @ v.c),
-        ("a[..., 0:1] @ c[0:1]", lambda v: v.a[..., 0:1] @ v.c[0:1]),
         ("u @ c @ c.T", lambda v: v.u @ v.c @ v.c.T),
         ("sum(a * u, axis=-1)", lambda v: (v.a * v.u).sum(-1)),
     ]
-    cases = [case for case in cases if "0:1" not in case[0]]
     sizes = [(2, 5, 4, 3, 2), (1, 1, 1, 1, 1), (3, 17, 64, 65, 2), (2, 65, 7, 64, 1),
              (2, 3, 0, 4, 1), (0, 3, 4, 2, 1), (2, 0, 3, 0, 2)]  # fmt: skip
-    sizes = [size for size in sizes if size[0]]
     check_cases(compiler, PRODUCTS, cases, list(product_runs(sizes)))
 
 
@@ -203,7 +194,8 @@ def test_sizes_as_numbers(compiler):
         ("ones((2 * T, B + 1))", lambda v: numpy.ones((2 * v.x.shape[1], v.x.shape[0] + 1))),
         ("arange(T * B)", lambda v: numpy.arange(v.x.shape[0] * v.x.shape[1])),
         ("arange(T // 2)", lambda v: numpy.arange(v.x.shape[1] // 2)),
-        ("arange(T) / max(T - 1, 1)", lambda v: numpy.arange(v.x.shape[1]) / max(v.x.shape[1] - 1, 1)),
+        ("arange(T) / max(T - 1, 1)",
+         lambda v: numpy.arange(v.x.shape[1]) / max(v.x.shape[1] - 1, 1)),
         ("where(arange(T) < T / 2, 1.5, 0)", lambda v: numpy.where(
             numpy.arange(v.x.shape[1]) < v.x.shape[1] / 2, 1.5, 0)),
         ("x * half", lambda v: v.x * 3),
@@ -234,8 +226,6 @@ def test_what_does_not_fit_is_refused(compiler, text, words):
 
 def test_an_open_one_does_not_stretch(compiler):
     """Two open dimensions that must agree: 1 beside 3 is an error of the run."""
-    from gatefold_library import GatefoldError
-
     library = compiler.library("model m(x: [A], y: [C]) -> [A] {\n  return x + y\n}\n").prepare({})
     three, one = numpy.ones(3, numpy.float32), numpy.ones(1, numpy.float32)
     numpy.testing.assert_array_equal(library.run(x=three, y=three)["output"], [2, 2, 2])

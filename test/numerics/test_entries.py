@@ -231,3 +231,17 @@ def test_a_function_with_leading_dimensions(compiler):
         assert_close(found["centred"], y @ weights["weight"].T.astype(numpy.float64))
         assert_close(found["mean"], wide_x.mean(axis=-1))
         numpy.testing.assert_array_equal(found["order"], gain.argmax(axis=-1))
+
+
+def test_steps_that_are_fixed(compiler):
+    """`--dim` fixes the steps of a cell as it does any other dimension."""
+    library = compiler.library(
+        LIBRARY / "cells.gf", "--entry=min_gru", "--dim=I=3,H=4,T=5", "--lead=1"
+    )
+    assert library.inputs[0]["shape"] == ["B", 5, 3]
+    generator = numpy.random.default_rng(77)
+    weights = random_weights(library, generator)
+    library.prepare(weights)
+    x = floats(generator, 2, 5, 3)
+    y, _ = cells.scan(cells.min_gru, wide(weights), x, [numpy.zeros((2, 4))], [5, 5], 4)
+    assert_close(library.run(x=x)["output"], y)

@@ -407,3 +407,19 @@ def test_silero_vad(compiler):
             assert_close(found["output"][b], sigmoid(last).mean(axis=1))
             for name, state in states.items():
                 assert_close(found[name][b], state[b], name)
+
+
+def test_in_f64(compiler):
+    """The same language model with `--float f64`: to the last bits but a few."""
+    text = (MODELS / "differential_transformer.gf").read_text().replace("N=512", "N=16")
+    library = compiler.library(
+        text, "--dim=V=11", "--arg=depth=1", "--arg=heads=2", "--float=f64"
+    )
+    generator = numpy.random.default_rng(67)
+    weights = wide(random_weights(library, generator))
+    library.prepare(weights)
+    tokens = generator.integers(0, 11, (2, 9))
+    found = library.run(tokens=tokens)["output"]
+    assert found.dtype == numpy.float64
+    expected = [language_model(weights, row, 1, 2) for row in tokens]
+    numpy.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)

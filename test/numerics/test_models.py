@@ -34,7 +34,7 @@ def sentiment_reference(weights, tokens, lengths):
         seen = attentions.visible(time, time, length=n)
         q, k, v = (heads(name, h[b]) for name in ("query", "key", "value"))
         rows = [attentions.diff_window(seen, q[i], k[i], v[i]) for i in range(HEADS)]
-        mixed = numpy.stack(rows, axis=1).reshape(time, -1)
+        mixed = numpy.stack(rows, axis=1).reshape(time, 256)
         mean = mixed[:n].mean(axis=0) if n else numpy.zeros(256)
         logits[b] = w["classifier.weight"] @ mean + w["classifier.bias"]
     return logits

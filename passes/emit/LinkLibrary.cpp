@@ -167,16 +167,18 @@ llvm::Error gatefold::linkLibrary(const llvm::MemoryBuffer &object,
     if (code || stream.has_error()) {
       code = code ? code : stream.error();
       stream.clear_error();
-      return llvm::createStringError(code, "cannot write %s",
-                                     objectPath.c_str());
+      return llvm::createStringError(code, "cannot write %s: %s",
+                                     objectPath.c_str(),
+                                     code.message().c_str());
     }
   }
 
   // Beside the output, so that it can be renamed.
   llvm::SmallString<128> temporary;
   if (auto code = fs::createUniqueFile(output + ".%%%%%%.tmp", temporary))
-    return llvm::createStringError(code, "cannot write %s",
-                                   output.str().c_str());
+    return llvm::createStringError(code, "cannot write %s: %s",
+                                   output.str().c_str(),
+                                   code.message().c_str());
   llvm::FileRemover removeTemporary(temporary);
   auto command =
       makeCommand(objectPath, *runtime, temporary, path::filename(output));
@@ -202,11 +204,13 @@ llvm::Error gatefold::linkLibrary(const llvm::MemoryBuffer &object,
           temporary,
           static_cast<fs::perms>(
               (fs::all_read | fs::all_exe | fs::owner_write) & ~mask)))
-    return llvm::createStringError(code, "cannot write %s",
-                                   output.str().c_str());
+    return llvm::createStringError(code, "cannot write %s: %s",
+                                   output.str().c_str(),
+                                   code.message().c_str());
   if (auto code = fs::rename(temporary, output))
-    return llvm::createStringError(code, "cannot write %s",
-                                   output.str().c_str());
+    return llvm::createStringError(code, "cannot write %s: %s",
+                                   output.str().c_str(),
+                                   code.message().c_str());
   removeTemporary.releaseFile();
   return llvm::Error::success();
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ChooseAlgorithms.cpp - The algorithm of each operation -------------===//
 //
-// Writes gf.algorithm on recurrences and attentions.
+// Writes gf.algorithm on recurrences and attentions, and says in a remark which
+// one and why.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialect/GatefoldOps.h"
+#include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/support/Entry.h"
 
@@ -16,6 +18,15 @@ namespace gatefold {
 
 using namespace mlir;
 using namespace gatefold;
+
+/// What the naive lowering makes of an operation, and what it spares.
+static StringRef describeNaive(Operation *op) {
+  return isa<RecurrenceOp>(op)
+             ? "recurrence: naive, one time step after another; products with "
+               "the step's input stay in the loop"
+             : "attention: naive, one query's row after another; no score "
+               "matrix is stored, no key is skipped";
+}
 
 namespace {
 struct ChooseAlgorithms
@@ -31,6 +42,9 @@ struct ChooseAlgorithms
       else if (chosen != naive)
         return WalkResult(op->emitError("no lowering for algorithm ")
                           << chosen << "; there is: " << naive);
+      remark::analysis(op->getLoc(), remark::RemarkOpts::name("algorithm")
+                                         .category("gf-choose-algorithms"))
+          << describeNaive(op);
       return WalkResult::advance();
     });
     if (result.wasInterrupted())

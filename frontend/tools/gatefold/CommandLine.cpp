@@ -125,6 +125,9 @@ cl::opt<bool> checkOnly("check",
                         cl::desc("only ask whether the layout is standard; "
                                  "exit 3 where it is not"),
                         cl::cat(category), cl::sub(formatCommand));
+cl::opt<bool> remarks("remarks",
+                      cl::desc("what each pass chose or did, why, and where"),
+                      ON_CODE);
 cl::opt<bool> timing("timing",
                      cl::desc("time of each phase of the compilation"),
                      ON_CODE);
@@ -262,7 +265,10 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
   if (floatType == "f64")
     line.entry.floatType = text::Element::F64;
   else if (floatType != "f32") {
-    fail("--float is f32 or f64, found `" + floatType + "`");
+    fail(floatType == "f16" || floatType == "bf16"
+             ? "--float " + floatType + ": models of " + floatType +
+                   " are not compiled yet"
+             : "--float is f32 or f64, found `" + floatType + "`");
     return std::nullopt;
   }
   if (lead > 8) {
@@ -276,6 +282,11 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
       {entry, "--entry"},    {arguments, "--arg"},
       {lead, "--lead"},      {tensorOptions, "--with-input"},
       {importFolders, "-I"}, {floatType, "--float"}};
+  for (const std::string &folder : importFolders)
+    if (!sys::fs::is_directory(folder)) {
+      fail("-I " + folder + ": not a folder");
+      return std::nullopt;
+    }
   for (const auto &[option, name] : ofTexts)
     if (option.getNumOccurrences())
       line.textOptions.push_back(name);
@@ -288,6 +299,10 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
   }
   if (!target.empty())
     line.target = target.front();
+  if (StringRef(line.target).starts_with("sm_")) {
+    fail("--target " + line.target + ": only CPUs are there");
+    return std::nullopt;
+  }
   line.device = device;
   line.naive = naive;
   line.emit = emit;
@@ -304,6 +319,7 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
   line.inPlace = inPlace;
   line.checkOnly = checkOnly;
   line.timing = timing;
+  line.remarks = remarks;
   line.json = json;
 
   if (line.files.empty() && line.command != Command::Doctor) {

@@ -57,6 +57,7 @@ struct CommandLine {
 
   // What is printed.
   bool timing = false;
+  bool remarks = false;
   bool json = false;
 };
 

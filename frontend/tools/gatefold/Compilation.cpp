@@ -124,6 +124,12 @@ ExitStatus Compilation::loadText(std::vector<OfferedInput> *inputs) {
     });
   if (ExitStatus status = report(diagnostics, line.json))
     return status;
+  if (line.leadGiven && program &&
+      program->kind == text::DeclarationKind::Model) {
+    fail("--lead is for a func, cell or attention: `" + program->name +
+         "` is a model, its shapes are its interface");
+    return CommandLineFault;
+  }
   if (!module) {
     fail("the phase `import` gave no module and no reason; please report this");
     return OurFault;
@@ -177,6 +183,10 @@ ExitStatus Compilation::lower(StringRef last) {
   // messages read as all others do.
   SourceMgr manager;
   ModuleDiagnostics handler(*context, manager, line.json);
+  if (line.remarks && mlir::failed(enableRemarks(*context))) {
+    fail("remarks cannot be enabled");
+    return OurFault;
+  }
   for (const Phase &phase : getPhases()) {
     mlir::PassManager passes(context.get());
     PipelineOptions pipelineOptions;

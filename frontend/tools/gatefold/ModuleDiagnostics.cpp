@@ -3,6 +3,7 @@
 
 #include "frontend/tools/gatefold/ModuleDiagnostics.h"
 #include "frontend/tools/gatefold/Messages.h"
+#include "mlir/IR/Remarks.h"
 
 using namespace llvm;
 
@@ -44,7 +45,28 @@ json::Object diagnosticJson(const mlir::Diagnostic &diagnostic) {
   return object;
 }
 
+class RemarkReporter : public mlir::remark::detail::MLIRRemarkStreamerBase {
+public:
+  void streamOptimizationRemark(
+      const mlir::remark::detail::Remark &remark) override {
+    std::string words;
+    for (const mlir::remark::detail::Remark::Arg &part : remark.getArgs())
+      words += part.val;
+    mlir::emitRemark(remark.getLocation())
+        << words << " [" << remark.getCategoryName() << "]";
+  }
+};
+
 } // namespace
+
+mlir::LogicalResult enableRemarks(mlir::MLIRContext &context) {
+  mlir::remark::RemarkCategories categories;
+  categories.passed = categories.missed = categories.analysis =
+      categories.failed = ".*";
+  return mlir::remark::enableOptimizationRemarks(
+      context, std::make_unique<RemarkReporter>(),
+      std::make_unique<mlir::remark::RemarkEmittingPolicyAll>(), categories);
+}
 
 ModuleDiagnostics::ModuleDiagnostics(mlir::MLIRContext &context,
                                      SourceMgr &sources, bool json)

@@ -27,6 +27,10 @@ private:
   mlir::ScopedDiagnosticHandler collector;
 };
 
+/// --remarks: what the passes say through MLIR's remarks is reported as
+/// `PLACE: remark: WORDS [PASS]`, through whatever handler there is.
+mlir::LogicalResult enableRemarks(mlir::MLIRContext &context);
+
 } // namespace gatefold::tool
 
 #endif // FRONTEND_TOOLS_GATEFOLD_MODULEDIAGNOSTICS_H

@@ -8,8 +8,10 @@
 #include "runtime/files/TensorFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <dlfcn.h>
+#include <unistd.h>
 
 using namespace llvm;
 
@@ -72,8 +74,10 @@ ExitStatus Session::compile() {
 ExitStatus Session::openLibrary(StringRef path) {
   if (ExitStatus status = refuseTextOptions(line, "a library"))
     return status;
-  if (line.naive || line.targetGiven) {
-    fail(Twine(line.naive ? "--naive" : "--target") +
+  if (line.naive || line.targetGiven || line.remarks) {
+    fail(Twine(line.naive         ? "--naive"
+               : line.targetGiven ? "--target"
+                                  : "--remarks") +
          " is for texts and modules: " + path + " is a library");
     return CommandLineFault;
   }
@@ -233,6 +237,35 @@ std::map<std::string, int64_t> Session::knownSymbols() const {
   return known;
 }
 
+/// Refuses sizes that this machine has no memory for, before any of it is
+/// filled.
+static ExitStatus checkMemory(const gatefold_description &description,
+                              ArrayRef<int64_t> symbols,
+                              ArrayRef<int64_t> sizes) {
+  double bytes = description.arena_bytes(symbols.data());
+  bool overflows = bytes < 0;
+  auto add = [&](const gatefold_tensor *tensors, int64_t count) {
+    for (const gatefold_tensor &tensor : ArrayRef(tensors, count)) {
+      double size = tensor.element.bits / 8;
+      for (int64_t length : sizes.slice(tensor.first_size, tensor.rank)) {
+        overflows |= length < 0;
+        size *= length;
+      }
+      bytes += size;
+    }
+  };
+  add(description.inputs, description.input_count);
+  add(description.results, description.result_count);
+  double memory = double(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  if (!overflows && bytes <= memory)
+    return Done;
+  fail(overflows ? std::string("these sizes do not fit into 64 bits")
+                 : formatv("this run needs {0:f1} GB, the machine has {1:f1}",
+                           bytes / 1e9, memory / 1e9)
+                       .str());
+  return InputFault;
+}
+
 ExitStatus Session::makeMissingInputs() {
   bool missing = false;
   for (int64_t i = 0; i < described->input_count; ++i) {
@@ -267,6 +300,8 @@ ExitStatus Session::makeMissingInputs() {
     symbols[i] = known[described->symbols[i]];
   std::vector<int64_t> sizes(described->size_count);
   described->sizes(symbols.data(), sizes.data());
+  if (ExitStatus status = checkMemory(*described, symbols, sizes))
+    return status;
 
   for (int64_t i = 0; i < described->input_count; ++i) {
     if (given[i])

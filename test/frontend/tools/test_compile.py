@@ -156,6 +156,30 @@ def test_a_target_that_is_none(small):
     assert files(small.parent) == (["small.gf", "w.safetensors"] if X86 else ["small.gf"])
 
 
+def test_remarks(small):
+    """Each recurrence and attention says what it became, at its place."""
+    path = small.parent / "remarks.o"
+    text = small.parent / "remarks.gf"
+    text.write_text(
+        """import cells, attention
+
+model m(x: [B, T, 4]) -> [B, T, 4] {
+  param rnn: gru(H=4)
+  y, _ = scan(rnn, x)
+  return dot_product(y, y, y)
+}
+"""
+    )
+    err = gatefold("compile", text, "-o", path, "--remarks").err
+    assert f"{text}:5:10: remark: recurrence: naive, one time step" in err
+    assert f"{text}:6:10: remark: attention: naive, one query's row" in err
+    assert err.count("[gf-choose-algorithms]") == 2
+    assert gatefold("compile", text, "-o", path).err == ""
+    found = gatefold("compile", text, "-o", path, "--remarks", "--json").json
+    assert [d["severity"] for d in found["diagnostics"]] == ["remark"] * 2
+    assert [d["line"] for d in found["diagnostics"]] == [5, 6]
+
+
 def test_timing(small):
     path = small.parent / "small.o"
     err = gatefold("compile", small, "-o", path, "--timing").err
@@ -462,3 +486,23 @@ def test_json_needs_a_file(small):
             }
         ]
     }
+
+
+def test_lead_is_not_for_a_model(small, tmp_path):
+    result = gatefold("compile", small, "-o", tmp_path / "a.o", "--lead", "2", status=2)
+    assert "--lead is for a func, cell or attention" in result.err
+
+
+def test_what_is_not_there_is_named(small, tmp_path):
+    for options, words in [
+        (["--target", "sm_90"], "--target sm_90: only CPUs are there"),
+        (["--float", "bf16"], "models of bf16 are not compiled yet"),
+        (["-I", "/nonexistent"], "-I /nonexistent: not a folder"),
+    ]:
+        result = gatefold("compile", small, "-o", tmp_path / "a.o", *options, status=2)
+        assert words in result.err
+
+
+def test_an_output_folder_that_is_not_there(small, tmp_path):
+    result = gatefold("compile", small, "-o", tmp_path / "no" / "liba.so", status=1)
+    assert "cannot write" in result.err and "No such file or directory" in result.err

@@ -686,3 +686,15 @@ def test_several_unknown_sizes(tmp_path):
     message = refusal("run", path, "--seed", "1")
     assert "the size of B, T is not known from the inputs\n" in message
     assert "hint: give --dim B=...,T=...\n" in message
+
+
+def test_sizes_beyond_the_memory_are_refused_at_once(tmp_path):
+    text = tmp_path / "wide.gf"
+    text.write_text("model wide(x: [B, T]) -> [B, T] {\n  return exp(x)\n}\n")
+    library = tmp_path / "libwide.so"
+    gatefold("compile", text, "-o", library)
+    for size, words in [(2_000_000_000, "GB, the machine has"), (2**31 - 1, "this run needs")]:
+        result = gatefold(
+            "run", library, "--seed", "1", "--dim", f"B={size},T={size}", status=1
+        )
+        assert words in result.err

@@ -62,6 +62,28 @@ def test_module_holds_the_lines_of_the_readme(folder):
         place += module[place:].index(line) + 1
 
 
+def test_stock_mlir_opt_runs_the_plugin(folder):
+    (block,) = [b for b in blocks("sh") if b.startswith("mlir-opt-22")]
+    module = run("gatefold compile leaky.gf --emit import", folder)
+    (folder / "model.mlir").write_text(module)
+    (folder / "build").symlink_to(BUILD)
+    result = subprocess.run(
+        block, shell=True, cwd=folder, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+    assert "gf.recurrence" in module
+    assert "gf.recurrence" not in result.stdout and "scf.for" in result.stdout
+
+
+def test_no_placeholder_is_left():
+    files = subprocess.run(
+        ["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert files
+    for file in files:
+        assert not re.search(r"@[A-Z]+@", (ROOT / file).read_text()), file
+
+
 def test_linked_files_exist():
     for target in re.findall(r"\]\(([^)]+)\)", README):
         assert (ROOT / target).exists(), target

@@ -377,7 +377,7 @@ def conv1d(x, w, stride=1, padding=0):
 
 def test_silero_vad(compiler):
     """Three frames of a stream."""
-    library = compiler.library(MODELS / "silero_vad.gf")
+    library = compiler.library(ROOT / "examples" / "voice_activity" / "silero_vad.gf")
     generator = numpy.random.default_rng(66)
     weights = random_weights(library, generator)
     for name, array in weights.items():

@@ -103,6 +103,12 @@ LogicalResult MemoryPlan::measure(PlannedBuffer &buffer,
   buffer.start = order.start(alloc);
   buffer.end = buffer.start;
   for (Operation *user : users) {
+    // The next iteration would use it before the place where it is made.
+    auto loop = dyn_cast<LoopLikeOpInterface>(user->getParentOp());
+    if (loop && user->hasTrait<OpTrait::IsTerminator>() &&
+        loop->isProperAncestor(alloc))
+      return alloc.emitError(
+          "not compiled yet: a buffer yielded by the loop that makes it");
     Operation *ancestor = block->findAncestorOpInBlock(*user);
     while (!ancestor) {
       Operation *parent = block->getParentOp();

@@ -74,7 +74,7 @@ module attributes {gf.description = {dimensions = [], entry = "f", equal = [], m
     %one = arith.constant 1 : index
     %first = memref.alloc() : memref<4xf32>
     %last = scf.for %i = %zero to %one step %one iter_args(%a = %first) -> memref<4xf32> {
-      // expected-error @+1 {{not compiled yet: a buffer yielded by a loop that makes it}}
+      // expected-error @+1 {{not compiled yet: a buffer yielded by the loop that makes it}}
       %next = memref.alloc() : memref<4xf32>
       linalg.copy ins(%a : memref<4xf32>) outs(%next : memref<4xf32>)
       scf.yield %next : memref<4xf32>
@@ -100,7 +100,7 @@ module attributes {gf.description = {dimensions = [], entry = "f", equal = [], m
       %scratch = memref.alloc() : memref<4xf32>
       linalg.copy ins(%x : memref<4xf32>) outs(%scratch : memref<4xf32>)
       linalg.copy ins(%a : memref<4xf32>) outs(%x : memref<4xf32>)
-      // expected-error @+1 {{not compiled yet: a buffer yielded by a loop that makes it}}
+      // expected-error @+1 {{not compiled yet: a buffer yielded by the loop that makes it}}
       %next = memref.alloc() : memref<4xf32>
       linalg.copy ins(%x : memref<4xf32>) outs(%next : memref<4xf32>)
       scf.yield %next : memref<4xf32>

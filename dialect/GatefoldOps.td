@@ -347,16 +347,27 @@ def Gf_RowTopKOp : Gf_RowOp<"row_top_k"> {
 }
 
 def Gf_RowVisibleOp : Gf_RowOp<"row_visible"> {
-  let summary = "which keys the query sees";
+  let summary = "which keys the query, or any query of its head, sees";
   let description = [{
     `seen[j]` by all restrictions of the attention (a bias of -inf is not one of them).
 
+    With `any_query` the keys that lengths, causal, window and offset leave to at
+    least one query of the head, as in `gf.row_values`: no others may reach a result,
+    since what stands there may be uninitialised. A reduction over the keys runs over
+    these.
+
     ```mlir
     %seen = gf.row_visible : tensor<?xi1>
+    %reached = gf.row_visible any_query : tensor<?xi1>
     ```
   }];
+  let arguments = (ins UnitAttr:$any_query);
   let results = (outs Gf_BoolRow:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$result), [{
+    build($_builder, $_state, result, /*any_query=*/false);
+  }]>];
+  let assemblyFormat = "(`any_query` $any_query^)? attr-dict `:` type($result)";
+  let hasCanonicalizer = 1;
 }
 
 def Gf_RowValuesOp : Gf_RowOp<"row_values"> {

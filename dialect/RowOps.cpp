@@ -105,7 +105,7 @@ struct DropTrueWhere : OpRewritePattern<RowSoftmaxOp> {
                                 PatternRewriter &rewriter) const override {
     if (!op.getWhere())
       return failure();
-    // The softmax is over visible keys anyway.
+    // The softmax is over visible keys anyway, which some query reaches.
     if (!isAllTrue(op.getWhere()) &&
         !op.getWhere().getDefiningOp<RowVisibleOp>())
       return failure();
@@ -202,4 +202,37 @@ void RowTopKOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 
 LogicalResult RowVisibleOp::verify() {
   return verifyInAttention(*this, getType());
+}
+
+namespace {
+/// Without lengths, causal and window some query reaches each key.
+struct ReachAllKeys : OpRewritePattern<RowVisibleOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(RowVisibleOp op,
+                                PatternRewriter &rewriter) const override {
+    auto attention = op->getParentOfType<AttentionOp>();
+    if (!op.getAnyQuery() || attention.getLengths() || attention.getCausal() ||
+        attention.getWindow())
+      return failure();
+    Location loc = op.getLoc();
+    Value keys = attention.getKeyArguments().front();
+    OpFoldResult size = tensor::getMixedSize(rewriter, loc, keys, 0);
+    if (!op.getType().isDynamicDim(0))
+      size = rewriter.getIndexAttr(op.getType().getDimSize(0));
+    Value yes =
+        arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
+    Value empty = tensor::EmptyOp::create(
+        rewriter, loc, ArrayRef<OpFoldResult>{size}, rewriter.getI1Type());
+    Value all = linalg::FillOp::create(rewriter, loc, yes, empty).getResult(0);
+    if (all.getType() != op.getType())
+      all = tensor::CastOp::create(rewriter, loc, op.getType(), all);
+    rewriter.replaceOp(op, all);
+    return success();
+  }
+};
+} // namespace
+
+void RowVisibleOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                               MLIRContext *context) {
+  patterns.add<ReachAllKeys>(context);
 }

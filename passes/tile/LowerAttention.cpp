@@ -49,6 +49,10 @@ private:
                                   ValueRange lead);
   /// The element of a tensor over the first leading dimensions.
   Value ofPrefix(Value tensor, ValueRange lead);
+  /// offset + distance, or as far away where that lies beyond all keys: a
+  /// query's index added to it does not wrap, and decides as offset + distance
+  /// would.
+  Value away(Value offset, int64_t distance);
   /// The element of a tensor that aligns at the right with `[lead.., T, S]`.
   Value ofPair(OpBuilder &builder, Value tensor, ValueRange lead, Value query,
                Value key);
@@ -82,6 +86,23 @@ Value AttentionLowering::ofPrefix(Value tensor, ValueRange lead) {
                                    lead.take_front(rankOf(tensor)));
 }
 
+static int64_t saturatingSubtract(int64_t left, int64_t right) {
+  int64_t difference;
+  if (!llvm::SubOverflow(left, right, difference))
+    return difference;
+  return right < 0 ? INT64_MAX : INT64_MIN;
+}
+
+Value AttentionLowering::away(Value offset, int64_t distance) {
+  // Beyond the greatest size that a tensor can have.
+  constexpr int64_t beyond = int64_t(1) << 61;
+  offset = arith::MaxSIOp::create(
+      rewriter, loc, offset, constant(saturatingSubtract(-beyond, distance)));
+  offset = arith::MinSIOp::create(
+      rewriter, loc, offset, constant(saturatingSubtract(beyond, distance)));
+  return arith::AddIOp::create(rewriter, loc, offset, constant(distance));
+}
+
 Value AttentionLowering::ofPair(OpBuilder &builder, Value tensor,
                                 ValueRange lead, Value query, Value key) {
   SmallVector<Value> all(lead);
@@ -108,17 +129,14 @@ AttentionLowering::makeContext(ValueRange lead, Value query, Value &position) {
   // and those that the first and the last query reach together.
   Value first = constant(0), end = keyCount;
   Value reachFirst = first, reachEnd = end;
-  Value lastPosition = arith::SubIOp::create(
-      rewriter, loc, arith::AddIOp::create(rewriter, loc, queryCount, offset),
-      constant(1));
   auto least = [&](Value left, Value right) -> Value {
     return arith::MinSIOp::create(rewriter, loc, left, right);
   };
   auto greatest = [&](Value left, Value right) -> Value {
     return arith::MaxSIOp::create(rewriter, loc, left, right);
   };
-  auto plus = [&](Value value, int64_t added) -> Value {
-    return arith::AddIOp::create(rewriter, loc, value, constant(added));
+  auto plus = [&](Value left, Value right) -> Value {
+    return arith::AddIOp::create(rewriter, loc, left, right);
   };
   context.reachesAll = true;
   if (op.getLengths()) {
@@ -127,25 +145,24 @@ AttentionLowering::makeContext(ValueRange lead, Value query, Value &position) {
     reachEnd = end;
     context.reachesAll = false;
   }
-  if (op.getCausal()) {
-    end = least(end, plus(position, 1));
-    reachEnd = least(reachEnd, plus(lastPosition, 1));
+  auto endAfter = [&](int64_t right) {
+    Value last = away(offset, right);
+    end = least(end, plus(plus(last, query), constant(1)));
+    reachEnd = least(reachEnd, plus(last, queryCount));
     context.reachesAll = false;
-  }
+  };
+  if (op.getCausal())
+    endAfter(0);
   if (std::optional<ArrayRef<int64_t>> window = op.getWindow()) {
-    // Bounds beyond the greatest size that a tensor can have are no bounds.
-    constexpr int64_t unbounded = int64_t(1) << 62;
     int64_t left = (*window)[0], right = (*window)[1];
-    if (left >= 0 && left < unbounded) {
-      first = greatest(first, plus(position, -left));
-      reachFirst = greatest(reachFirst, plus(offset, -left));
+    if (left >= 0) {
+      Value start = away(offset, -left);
+      first = greatest(first, plus(start, query));
+      reachFirst = greatest(reachFirst, start);
       context.reachesAll = false;
     }
-    if (right >= 0 && right < unbounded) {
-      end = least(end, plus(position, right + 1));
-      reachEnd = least(reachEnd, plus(lastPosition, right + 1));
-      context.reachesAll = false;
-    }
+    if (right >= 0)
+      endAfter(right);
   }
   context.reachFirst = least(reachFirst, keyCount);
   context.reachEnd = greatest(reachEnd, context.reachFirst);

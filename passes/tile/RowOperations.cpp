@@ -37,6 +37,7 @@ public:
   Value lower(RowNeighboursOp op);
   Value lower(RowTopKOp op);
   Value lower(RowValuesOp op);
+  Value lower(RowVisibleOp op);
 
 private:
   Value index(int64_t value) {
@@ -328,6 +329,19 @@ Value RowLowering::lower(RowTopKOp op) {
       });
 }
 
+Value RowLowering::lower(RowVisibleOp op) {
+  if (!op.getAnyQuery())
+    return context.visible;
+  return map(
+      rewriter.getI1Type(), {}, [&](OpBuilder &builder, Value key, ValueRange) {
+        Value behind = arith::CmpIOp::create(
+            builder, loc, arith::CmpIPredicate::sge, key, context.reachFirst);
+        Value before = arith::CmpIOp::create(
+            builder, loc, arith::CmpIPredicate::slt, key, context.reachEnd);
+        return arith::AndIOp::create(builder, loc, behind, before).getResult();
+      });
+}
+
 LogicalResult gatefold::lowerRowOperation(Operation *op,
                                           const RowContext &context,
                                           RewriterBase &rewriter) {
@@ -343,11 +357,10 @@ LogicalResult gatefold::lowerRowOperation(Operation *op,
   }
   rewriter.setInsertionPoint(op);
   RowLowering lowering(op, context, rewriter);
-  Value result =
-      TypeSwitch<Operation *, Value>(op)
-          .Case<RowScoresOp, RowSoftmaxOp, RowNeighboursOp, RowTopKOp,
-                RowValuesOp>([&](auto row) { return lowering.lower(row); })
-          .Case<RowVisibleOp>([&](auto) { return context.visible; });
+  Value result = TypeSwitch<Operation *, Value>(op)
+                     .Case<RowScoresOp, RowSoftmaxOp, RowNeighboursOp,
+                           RowTopKOp, RowValuesOp, RowVisibleOp>(
+                         [&](auto row) { return lowering.lower(row); });
   rewriter.replaceOp(
       op, castTo(rewriter, op->getLoc(), result, op->getResult(0).getType()));
   return success();

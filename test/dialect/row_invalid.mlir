@@ -17,6 +17,26 @@ func.func @visible_outside() {
 
 // -----
 
+func.func @reached_outside() {
+  // expected-error @+1 {{stands outside of a gf.attention}}
+  %p = gf.row_visible any_query : tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @reached_size(%q: tensor<?x8xf32>, %k: tensor<5x8xf32>) -> tensor<?x8xf32> {
+  %o = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<5x8xf32>) causal -> tensor<?x8xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<5x8xf32>, %row: index, %position: index):
+    // expected-error @+1 {{has a row of 6 elements in an attention over 5 keys}}
+    %s = gf.row_visible any_query : tensor<6xi1>
+    gf.yield %qr : tensor<8xf32>
+  }
+  return %o : tensor<?x8xf32>
+}
+
+// -----
+
 func.func @scores_width(%q: tensor<?x8xf32>, %k: tensor<5x8xf32>, %x: tensor<5x9xf32>, %y: tensor<6x8xf32>,
     %z: tensor<5xf32>, %w: tensor<6xi1>, %d: f64) -> tensor<?x8xf32> {
   %o = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<5x8xf32>) -> tensor<?x8xf32> {

@@ -22,6 +22,8 @@ func.func @rows(%q: tensor<?x8xbf16>, %k: tensor<?x8xbf16>, %v: tensor<?x4xbf16>
     %c = gf.row_top_k %m count 16 : tensor<?xf32> -> tensor<?xi1>
     // CHECK: %[[SEEN:.*]] = gf.row_visible : tensor<?xi1>
     %seen = gf.row_visible : tensor<?xi1>
+    // CHECK: gf.row_visible any_query {note} : tensor<?xi1>
+    %reached = gf.row_visible any_query {note} : tensor<?xi1>
     // CHECK: gf.row_softmax %[[M]] : tensor<?xf32>
     %p0 = gf.row_softmax %m : tensor<?xf32>
     // CHECK: gf.row_softmax %{{.*}} where(%[[F]] : tensor<?xi1>) : tensor<?xf32>

@@ -11,7 +11,8 @@ func.func @causal(%q: tensor<2x?x8xf32>, %k: tensor<2x?x8xf32>, %v: tensor<2x?x8
   // CHECK: scf.for %[[HEAD:.*]] = %{{.*}} to %{{.*}} step
   // CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %[[T]] step
   // CHECK: %[[OFFSET:.*]] = arith.subi %[[S]], %[[T]]
-  // CHECK: %[[POSITION:.*]] = arith.addi %[[ROW]], %[[OFFSET]]
+  // CHECK: arith.maxsi %[[OFFSET]], %c-2305843009213693952
+  // CHECK: arith.minsi %{{.*}}, %c2305843009213693952
   // CHECK: %[[VISIBLE:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<?xi1>)
   // CHECK: %[[QUERY:.*]] = tensor.extract_slice %[[Q]][%[[HEAD]], %[[ROW]], 0] [1, 1, 8]
   // CHECK: %[[KEYS:.*]] = tensor.extract_slice %[[K]][%[[HEAD]], 0, 0]
@@ -68,4 +69,38 @@ func.func @half(%q: tensor<3x8xf16>, %k: tensor<5x8xf16>) -> tensor<3x5xf16> {
     gf.yield %s : tensor<5xf16>
   }
   return %y : tensor<3x5xf16>
+}
+
+// -----
+
+// Which keys some query reaches: by the lengths, of all queries the same.
+// CHECK-LABEL: func @reached
+// CHECK-SAME: %{{.*}}: tensor<?x8xf32>, %{{.*}}: tensor<?x8xf32>, %[[N:.*]]: tensor<i64>
+func.func @reached(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %n: tensor<i64>) -> tensor<?xf32> {
+  // CHECK: scf.for %[[ROW:.*]] =
+  // CHECK: %[[LENGTH:.*]] = tensor.extract %[[N]][]
+  // CHECK: %[[INDEX:.*]] = arith.index_cast %[[LENGTH]] : i64 to index
+  // CHECK: %[[END:.*]] = arith.minsi %{{.*}}, %[[INDEX]]
+  // CHECK: %[[NOT_BELOW_FIRST:.*]] = arith.maxsi %[[END]], %{{.*}}
+  // CHECK: %[[REACHED:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<?xi1>)
+  // CHECK: %[[KEY:.*]] = linalg.index 0
+  // CHECK: arith.cmpi slt, %[[KEY]], %[[NOT_BELOW_FIRST]]
+  // CHECK: arith.select
+  %y = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<?x8xf32>)
+      lengths(%n : tensor<i64>) -> tensor<?xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %row: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
+    %seen = gf.row_visible any_query : tensor<?xi1>
+    %zero = arith.constant 0.0 : f32
+    %start = tensor.from_elements %zero : tensor<f32>
+    %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>],
+        iterator_types = ["reduction"]} ins(%s, %seen : tensor<?xf32>, tensor<?xi1>) outs(%start : tensor<f32>) {
+    ^bb0(%x: f32, %counts: i1, %sum: f32):
+      %kept = arith.select %counts, %x, %zero : f32
+      %next = arith.addf %sum, %kept : f32
+      linalg.yield %next : f32
+    } -> tensor<f32>
+    gf.yield %y : tensor<f32>
+  }
+  return %y : tensor<?xf32>
 }

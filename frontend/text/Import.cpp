@@ -4,6 +4,7 @@
 #include "dialect/GatefoldOps.h"
 #include "frontend/text/Importer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -23,9 +24,9 @@ mlir::OwningOpRef<mlir::ModuleOp>
 gatefold::text::importProgram(const Program &program, Diagnostics &diagnostics,
                               mlir::MLIRContext &context) {
   context.loadDialect<gatefold::GfDialect, mlir::arith::ArithDialect,
-                      mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
-                      mlir::math::MathDialect, mlir::scf::SCFDialect,
-                      mlir::tensor::TensorDialect>();
+                      mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
+                      mlir::linalg::LinalgDialect, mlir::math::MathDialect,
+                      mlir::scf::SCFDialect, mlir::tensor::TensorDialect>();
   return Importer(program, diagnostics, context).run();
 }
 
@@ -247,8 +248,8 @@ LogicalResult Importer::importGraph(const Graph &graph) {
   return success();
 }
 
-/// Whether a node computes one tensor with a size that is known to be 0. Upstream
-/// verifies and lowers operations on such tensors only in part.
+/// Whether a node computes one tensor with a size that is known to be 0.
+/// Upstream verifies and lowers operations on such tensors only in part.
 bool Importer::holdsNothing(const Node &node) {
   if (llvm::isa<InputNode, ParameterNode>(node) ||
       node.kind == Node::Kind::Argument || node.results.size() != 1)

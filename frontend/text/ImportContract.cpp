@@ -60,6 +60,10 @@ LogicalResult Importer::visit(const ContractNode &node) {
           isQueryAxis(type.shape[place - node.resultLabels.begin()]);
       if (isQueryAxis(size) && !inResult)
         return refuse(node, "a sum over the queries of an attention");
+      // gf.row_values sums over the keys, and stops where they end.
+      assert(
+          (!isKeyAxis(size) || place != node.resultLabels.end() || label < 0) &&
+          "only a map and its values have the keys in common");
     }
 
   llvm::SmallVector<int64_t> leftLabels, rightLabels, resultLabels, loops;

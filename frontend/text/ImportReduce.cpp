@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ImportReduce.cpp - Reductions and softmax --------------------------===//
 
+#include "dialect/GatefoldOps.h"
 #include "frontend/text/Importer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include <limits>
 
 using namespace gatefold::text;
+using llvm::failed;
 using llvm::LogicalResult;
 using llvm::success;
 using mlir::utils::IteratorType;
@@ -67,6 +70,12 @@ static mlir::TypedAttr extremeIdentity(mlir::Builder &builder, mlir::Type type,
                       : llvm::APInt::getSignedMaxValue(width));
 }
 
+mlir::Value Importer::isBefore(unsigned loop, mlir::Value length) {
+  mlir::Value place = arith::IndexCastOp::create(
+      b, length.getType(), linalg::IndexOp::create(b, loop));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, place, length);
+}
+
 LogicalResult Importer::visit(const ReduceNode &node) {
   Value source = node.operands[0];
   Value lengths = node.operands.size() > 1 ? node.operands[1] : Value();
@@ -83,21 +92,14 @@ LogicalResult Importer::visit(const ReduceNode &node) {
 
   bool needsElements =
       node.reduce != ReduceKind::Sum && node.reduce != ReduceKind::Mean;
-  if (needsElements && lengths)
-    return refuse(node, name + " with `lengths=`, which may be 0");
-  if (needsElements && resolve(count).isConstant(0)) {
-    diagnostics.error(node.trace.place, name + " of nothing: dimension " +
-                                            llvm::Twine(node.axis) + " of " +
-                                            str(source.type()) + " is 0");
-    return llvm::failure();
-  }
-  if (needsElements && !isAtLeast(count, 1))
-    return refuse(node, name + " over the open dimension `" +
-                            resolve(count).str() + "`, which may be 0");
   if (lengths && !isBounded(lengths, count, /*inclusive=*/true))
     return refuse(node, "`lengths=` that are not an input");
+  bool overKeys = isKeyAxis(count);
+  if (needsElements && !overKeys &&
+      failed(requireElements(node, count, lengths, name)))
+    return llvm::failure();
   if (node.reduce == ReduceKind::ArgMaximum) {
-    define(node, argMaximum(node, *axis));
+    define(node, argMaximum(node, *axis, lengths));
     return success();
   }
 
@@ -128,6 +130,8 @@ LogicalResult Importer::visit(const ReduceNode &node) {
     unsigned before = typeOf(lengths).getRank();
     otherMap = leadingMap(rank, before);
     lengthsMap = leadingMap(rank - 1, before);
+  } else if (overKeys && (other = reachedKeys(count))) {
+    otherMap = mlir::AffineMap::get(rank, 0, b.getAffineDimExpr(rank - 1));
   }
   mlir::Value result = reduce(
       get(source), *axis, initial, other, otherMap,
@@ -135,51 +139,152 @@ LogicalResult Importer::visit(const ReduceNode &node) {
         mlir::Value x = arguments.front(), accumulator = arguments.back();
         if (other) {
           // What stands behind the length is not read, NaN included.
-          mlir::Value place = arith::IndexCastOp::create(
-              b, arguments[1].getType(), linalg::IndexOp::create(b, rank - 1));
-          mlir::Value counts = arith::CmpIOp::create(
-              b, arith::CmpIPredicate::slt, place, arguments[1]);
+          mlir::Value counts =
+              lengths ? isBefore(rank - 1, arguments[1]) : arguments[1];
           x = arith::SelectOp::create(b, counts, x,
                                       arith::ConstantOp::create(b, identity));
         }
         return combine(x, accumulator);
       });
-  if (node.reduce != ReduceKind::Mean) {
+  bool mayBeEmpty = isExtreme && overKeys && (other || !isAtLeast(count, 1));
+  if (node.reduce != ReduceKind::Mean && !mayBeEmpty) {
     define(node, result);
     return success();
   }
 
   // The mean of nothing is 0, so that its sum is divided by 1.
+  auto divisorOf = [&](mlir::Value elements) -> mlir::Value {
+    elements =
+        arith::MaxSIOp::create(b, elements, number(elements.getType(), 1));
+    return arith::SIToFPOp::create(b, element, elements);
+  };
   Values inputs = {result};
   Maps maps = {b.getMultiDimIdentityMap(rank - 1)};
-  mlir::Value divisor;
+  mlir::Value divisor, isEmpty;
+  std::optional<int64_t> constant = resolve(count).constant();
   if (lengths) {
     inputs.push_back(other);
     maps.push_back(lengthsMap);
-  } else if (std::optional<int64_t> constant = resolve(count).constant()) {
+  } else if (!other && constant) {
     divisor = number(element, std::max<int64_t>(*constant, 1));
   } else {
-    mlir::Value size =
-        arith::MaxSIOp::create(b, sizeValue(count), indexNumber(1));
-    divisor = arith::SIToFPOp::create(
-        b, element, arith::IndexCastOp::create(b, b.getI64Type(), size));
+    mlir::Value total =
+        other ? countTrue(other)
+              : arith::IndexCastOp::create(b, b.getI64Type(), sizeValue(count));
+    if (isExtreme)
+      isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, total,
+                                      number(total.getType(), 0));
+    else
+      divisor = divisorOf(total);
   }
-  define(node,
-         generic(type, inputs, maps,
-                 [&](mlir::ValueRange arguments) -> mlir::Value {
-                   if (divisor)
-                     return arith::DivFOp::create(b, arguments[0], divisor);
-                   mlir::Value length = arith::MaxSIOp::create(
-                       b, arguments[1], number(arguments[1].getType(), 1));
-                   return arith::DivFOp::create(
-                       b, arguments[0],
-                       arith::SIToFPOp::create(b, element, length));
-                 }));
+  define(node, generic(type, inputs, maps,
+                       [&](mlir::ValueRange arguments) -> mlir::Value {
+                         // A row that no key reaches is 0.
+                         if (isExtreme)
+                           return arith::SelectOp::create(
+                               b, isEmpty, number(element, 0), arguments[0]);
+                         return arith::DivFOp::create(
+                             b, arguments[0],
+                             lengths ? divisorOf(arguments[1]) : divisor);
+                       }));
   return success();
 }
 
+mlir::Value Importer::countTrue(mlir::Value row) {
+  mlir::Value zero = filled({Element::I64, {}}, number(b.getI64Type(), 0));
+  mlir::Value count = reduce(
+      row, 0, zero, {}, {}, [&](mlir::ValueRange arguments) -> mlir::Value {
+        mlir::Value step =
+            arith::ExtUIOp::create(b, b.getI64Type(), arguments[0]);
+        return arith::AddIOp::create(b, arguments[1], step);
+      });
+  return mlir::tensor::ExtractOp::create(b, count, mlir::ValueRange());
+}
+
+LogicalResult Importer::requireElements(const ReduceNode &node,
+                                        const Size &count, Value lengths,
+                                        llvm::StringRef name) {
+  if (!lengths && resolve(count).isConstant(0)) {
+    diagnostics.error(node.trace.place, name + " of nothing: dimension " +
+                                            llvm::Twine(node.axis) + " of " +
+                                            str(node.operands[0].type()) +
+                                            " is 0");
+    return llvm::failure();
+  }
+  if (lengths && !repetitions.empty())
+    return refuse(node, name + " with `lengths=` in a step or an attention");
+  if (!lengths && isAtLeast(count, 1))
+    return success();
+
+  // No results, no failure.
+  Shape around = repetitions;
+  unsigned counted = lengths ? lengths.type().rank() : 0;
+  llvm::append_range(around,
+                     llvm::ArrayRef(node.results[0].shape).drop_front(counted));
+  Values results;
+  for (const Size &size : around)
+    if (!isAtLeast(size, 1))
+      results.push_back(sizeValue(size));
+  auto require = [&](mlir::Value holds) {
+    for (mlir::Value size : results) {
+      mlir::Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                                  size, indexNumber(0));
+      holds = arith::OrIOp::create(b, holds, isEmpty);
+    }
+    mlir::cf::AssertOp::create(b, holds, (name + " of nothing").str());
+    return holds;
+  };
+  if (!lengths) {
+    mlir::Value size = sizeValue(count);
+    inPrologue([&] {
+      return require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, size,
+                                           indexNumber(1)));
+    });
+    return success();
+  }
+
+  // As soon as the lengths are known.
+  mlir::Value given = get(lengths);
+  mlir::OpBuilder::InsertionGuard guard(b);
+  if (mlir::Operation *definition = given.getDefiningOp())
+    b.setInsertionPointAfter(definition);
+  else if (prologueEnd)
+    b.setInsertionPointAfter(prologueEnd);
+  else
+    b.setInsertionPointToStart(&function.front());
+  mlir::Value yes = filled({Element::Bool, {}}, number(b.getI1Type(), 1));
+  mlir::AffineMap each = b.getMultiDimIdentityMap(counted);
+  llvm::SmallVector<IteratorType> iterators(counted, IteratorType::reduction);
+  mlir::Value all =
+      linalg::GenericOp::create(
+          b, yes.getType(), given, yes,
+          Maps{each, mlir::AffineMap::get(counted, 0, &context)}, iterators,
+          [&](mlir::OpBuilder &nested, mlir::Location location,
+              mlir::ValueRange arguments) {
+            mlir::Value one = arith::ConstantOp::create(
+                nested, location, nested.getOneAttr(arguments[0].getType()));
+            mlir::Value some = arith::CmpIOp::create(
+                nested, location, arith::CmpIPredicate::sge, arguments[0], one);
+            linalg::YieldOp::create(
+                nested, location,
+                arith::AndIOp::create(nested, location, arguments[1], some)
+                    .getResult());
+          })
+          .getResult(0);
+  require(mlir::tensor::ExtractOp::create(b, all, mlir::ValueRange()));
+  return success();
+}
+
+mlir::Value Importer::reachedKeys(const Size &count) {
+  if (!attention->lengths && !attention->causal && !attention->window)
+    return {};
+  return gatefold::RowVisibleOp::create(b, typeOf({Element::Bool, {count}}),
+                                        /*any_query=*/true);
+}
+
 /// The first place of the largest; the first NaN, if there is one.
-mlir::Value Importer::argMaximum(const ReduceNode &node, unsigned axis) {
+mlir::Value Importer::argMaximum(const ReduceNode &node, unsigned axis,
+                                 Value lengths) {
   const TensorType &type = node.results[0];
   Value operand = node.operands[0];
   mlir::Value source = get(operand);
@@ -191,18 +296,23 @@ mlir::Value Importer::argMaximum(const ReduceNode &node, unsigned axis) {
       filled(largestType,
              arith::ConstantOp::create(b, extremeIdentity(b, element, true)));
   mlir::Value place = filled(type, number(elementType(type.element), 0));
-  Maps maps = {sourceMap(b, rank, axis), resultMap(b, rank),
-               resultMap(b, rank)};
+  Values inputs = {source};
+  Maps maps = {sourceMap(b, rank, axis)};
+  if (lengths) {
+    inputs.push_back(get(lengths));
+    maps.push_back(leadingMap(rank, lengths.type().rank()));
+  }
+  maps.append(2, resultMap(b, rank));
   llvm::SmallVector<IteratorType> iterators(rank, IteratorType::parallel);
   iterators.back() = IteratorType::reduction;
   auto operation = linalg::GenericOp::create(
-      b, mlir::TypeRange{largest.getType(), place.getType()}, source,
+      b, mlir::TypeRange{largest.getType(), place.getType()}, inputs,
       mlir::ValueRange{largest, place}, maps, iterators,
       [&](mlir::OpBuilder &nested, mlir::Location, mlir::ValueRange arguments) {
         mlir::OpBuilder::InsertionGuard guard(b);
         b.restoreInsertionPoint(nested.saveInsertionPoint());
-        mlir::Value x = arguments[0], best = arguments[1];
-        mlir::Value better;
+        mlir::Value x = arguments[0], best = arguments.drop_back().back();
+        mlir::Value found = arguments.back(), better;
         if (isReal) {
           mlir::Value larger =
               arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, best);
@@ -215,11 +325,13 @@ mlir::Value Importer::argMaximum(const ReduceNode &node, unsigned axis) {
         } else {
           better = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, x, best);
         }
+        if (lengths)
+          better = arith::AndIOp::create(b, better,
+                                         isBefore(rank - 1, arguments[1]));
         mlir::Value here = arith::IndexCastOp::create(
-            b, arguments[2].getType(), linalg::IndexOp::create(b, rank - 1));
-        mlir::Value next[] = {
-            arith::SelectOp::create(b, better, x, best),
-            arith::SelectOp::create(b, better, here, arguments[2])};
+            b, found.getType(), linalg::IndexOp::create(b, rank - 1));
+        mlir::Value next[] = {arith::SelectOp::create(b, better, x, best),
+                              arith::SelectOp::create(b, better, here, found)};
         linalg::YieldOp::create(b, next);
       });
   return operation.getResult(1);

@@ -177,6 +177,9 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
 
   LogicalResult imported = success();
   mlir::Location location = b.getLoc();
+  Shape outerRepetitions = repetitions;
+  repetitions.append(lead);
+  repetitions.push_back(time);
   auto recurrence = gatefold::RecurrenceOp::create(
       b, outputTypes, sequences, initials, *lengths, resets, resetStates, steps,
       node.timeAxis, node.reverse,
@@ -194,6 +197,7 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
             });
       });
   b.setLoc(location);
+  repetitions = outerRepetitions;
   if (failed(imported))
     return failure();
   for (auto [index, value] : llvm::enumerate(recurrence.getResults()))
@@ -310,7 +314,12 @@ LogicalResult Importer::visit(const AttentionNode &node) {
   LogicalResult imported = success();
   mlir::Location location = b.getLoc();
   mlir::Value outerRow = row, outerPosition = position;
-  auto attention = gatefold::AttentionOp::create(
+  const AttentionNode *outerAttention = attention;
+  Shape outerRepetitions = repetitions;
+  attention = &node;
+  repetitions.append(node.lead);
+  repetitions.push_back(node.querySize);
+  auto operation = gatefold::AttentionOp::create(
       b, resultTypes, valuesOf(queries), valuesOf(keys), valuesOf(pairs),
       valuesOf(captures), bodyTypes,
       [&](mlir::OpBuilder &nested, mlir::Location,
@@ -328,6 +337,8 @@ LogicalResult Importer::visit(const AttentionNode &node) {
   b.setLoc(location);
   row = outerRow;
   position = outerPosition;
+  attention = outerAttention;
+  repetitions = outerRepetitions;
   if (failed(imported))
     return failure();
 
@@ -335,17 +346,17 @@ LogicalResult Importer::visit(const AttentionNode &node) {
     if (value)
       place.assign(value);
   };
-  give(attention.getLengthsMutable(), *lengths);
-  give(attention.getMaskMutable(), mask);
-  give(attention.getBiasMutable(), bias);
-  give(attention.getOffsetMutable(), *offset);
-  give(attention.getQuerySegmentsMutable(), *querySegments);
-  give(attention.getKeySegmentsMutable(), *keySegments);
-  attention.setCausal(node.causal);
+  give(operation.getLengthsMutable(), *lengths);
+  give(operation.getMaskMutable(), mask);
+  give(operation.getBiasMutable(), bias);
+  give(operation.getOffsetMutable(), *offset);
+  give(operation.getQuerySegmentsMutable(), *querySegments);
+  give(operation.getKeySegmentsMutable(), *keySegments);
+  operation.setCausal(node.causal);
   if (node.window)
-    attention.setWindow(llvm::ArrayRef<int64_t>{
+    operation.setWindow(llvm::ArrayRef<int64_t>{
         node.window->first.value_or(-1), node.window->second.value_or(-1)});
-  for (auto [index, value] : llvm::enumerate(attention.getResults()))
+  for (auto [index, value] : llvm::enumerate(operation.getResults()))
     define(node, value, index);
   return success();
 }

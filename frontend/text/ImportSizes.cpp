@@ -409,6 +409,13 @@ bool Importer::isBounded(Value value, const Size &bound, bool inclusive) {
     }
     case Node::Kind::Iota:
       return within(resolve(value.type().shape[0]));
+    case Node::Kind::Reduce: {
+      // The run fails where there is no element.
+      auto *reduce = llvm::cast<ReduceNode>(value.node);
+      return reduce->reduce == ReduceKind::ArgMaximum &&
+             within(
+                 resolve(value.node->operands[0].type().shape[reduce->axis]));
+    }
     case Node::Kind::Input: {
       const ProgramInput &input =
           program.inputs[llvm::cast<InputNode>(value.node)->input];

@@ -74,6 +74,10 @@ private:
   bool isQueryAxis(const Size &size) const {
     return size.symbol() && querySymbols.contains(size.symbol());
   }
+  /// Whether a size is the axis S of the attention around.
+  bool isKeyAxis(const Size &size) const {
+    return attention && size.symbol() == attention->keySymbol;
+  }
   /// The axes of the language that exist in MLIR, in order.
   llvm::SmallVector<unsigned> keptAxes(llvm::ArrayRef<Size> shape) const;
   /// The dimension in MLIR of an axis; nothing for T.
@@ -175,8 +179,20 @@ private:
   mlir::Value reduce(mlir::Value source, unsigned axis, mlir::Value initial,
                      mlir::Value other, mlir::AffineMap otherMap,
                      ScalarBody body);
+  /// Inside linalg.generic: whether the index of a loop is below a length.
+  mlir::Value isBefore(unsigned loop, mlir::Value length);
   llvm::LogicalResult visit(const ReduceNode &node);
-  mlir::Value argMaximum(const ReduceNode &node, unsigned axis);
+  /// max, min or argmax of `count` elements, or of the `lengths` of each: a run
+  /// in which there is one of none fails, before it writes what it can. Fails
+  /// where that is not compiled yet.
+  llvm::LogicalResult requireElements(const ReduceNode &node, const Size &count,
+                                      Value lengths, llvm::StringRef name);
+  /// Which keys may reach a result of the attention around, a bool for each;
+  /// null where all do.
+  mlir::Value reachedKeys(const Size &count);
+  /// How many elements of a row of bools are true, an i64.
+  mlir::Value countTrue(mlir::Value row);
+  mlir::Value argMaximum(const ReduceNode &node, unsigned axis, Value lengths);
   llvm::LogicalResult visit(const SoftmaxNode &node);
 
   //===--- ImportShape.cpp ---------------------------------------------===//
@@ -244,8 +260,12 @@ private:
   llvm::DenseMap<const Node *, Value> argumentSources;
   /// What an argument that is a state starts with and is given.
   llvm::DenseMap<const Node *, llvm::SmallVector<Value, 3>> stateSources;
-  /// row and position of the attention around.
+  /// The attention around, and its row and position.
+  const AttentionNode *attention = nullptr;
   mlir::Value row, position;
+  /// Sizes of the recurrences and attentions around: where one of them is 0,
+  /// the body does not run.
+  Shape repetitions;
 
   /// Sizes that a run must find to be equal beside those that the program
   /// names, with messages.

@@ -111,8 +111,8 @@ def references(n):
     b = softmax(s + numpy.log(a + 0.01), top_k(a, seen, count=2))
     squared = numpy.where(seen, numpy.maximum(s, 0) ** 2, 0)
     differences = n.q[:, None] - n.k[None]
-    known = numpy.where(seen, s, -100)
-    mean = known.mean(axis=1, keepdims=True) if s.shape[1] else 0
+    known = numpy.where(seen, s, -100)[:, seen.any(axis=0)]
+    mean = known.mean(axis=1, keepdims=True) if known.shape[1] else 0
     aged = s - 0.25 * (abs(n.age - n.stamp) % 3)
     near = n.table[numpy.clip(n.position - n.column + 3, 0, 6)]
     return {

@@ -59,7 +59,8 @@ def sums_over_keys(n):
     s = numpy.where(n.seen, exp(scores(n) / 4), 0)
     total = s.sum(axis=1, keepdims=True)
     share = s / (total + 0.5)
-    average = s.mean(axis=1, keepdims=True) if s.shape[1] else total
+    # Of the keys that some query reaches.
+    average = total / max(1, n.reached.sum())
     return weigh(share, n.v) + average
 
 
@@ -256,14 +257,14 @@ def text(options):
 class Head:
     """What the body of one head sees."""
 
-    def __init__(self, inputs, b, h, seen, offset):
+    def __init__(self, inputs, b, h, seen, reached, offset):
         for name in SHAPES:
             array = inputs[name].astype(numpy.float64)
             lead = len(array.shape) - (1 if name in ("w", "w2") else 2)
             if name == "slope":
                 lead = 1
             setattr(self, name, array[(b, h)[2 - lead :]])
-        self.seen = seen
+        self.seen, self.reached = seen, reached
         queries, keys = seen.shape
         self.row = numpy.arange(queries)[:, None]
         self.column = numpy.arange(keys)[None, :]
@@ -313,6 +314,7 @@ def test_bodies(compiler, view):
             seen[b] &= attentions.visible(
                 queries, keys, offset=offsets[b], length=length, **restrict
             )
+        reached = seen.any(axis=2)
         if "mask" in options:
             given["mask"] = generator.random((batch, 1, 1, keys)) < 0.6
             bias = generator.normal(size=(HEADS, queries, keys)).astype(numpy.float32)
@@ -329,7 +331,7 @@ def test_bodies(compiler, view):
         for name, (_, _, reference) in BODIES.items():
             expected = numpy.zeros((batch, HEADS, queries, VALUES))
             for b, h in numpy.ndindex(batch, HEADS):
-                head = Head(inputs, b, h, seen[b, h], offsets[b])
+                head = Head(inputs, b, h, seen[b, h], reached[b, h], offsets[b])
                 bias = given["bias"][h] if "bias" in given else 0
                 with attentions.added_bias(bias):
                     expected[b, h] = reference(head)

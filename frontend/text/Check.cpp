@@ -31,6 +31,7 @@ Graph *Checker::setGraph(Graph *graph) {
 void Checker::append(std::unique_ptr<Node> node, Range place) {
   node->trace = {place, impl->caller};
   impl->graph->nodes.push_back(std::move(node));
+  ++impl->common->work;
   if (++impl->nodes > Implementation::maximumNodes)
     impl->exhaust(place, "the program is too large: more than " +
                              Twine(Implementation::maximumNodes) +
@@ -48,7 +49,7 @@ void Checker::Implementation::exhaust(Range place, const Twine &message) {
 }
 
 bool Checker::Implementation::spend(Range place) {
-  if (++work > maximumWork)
+  if (++common->work > maximumWork)
     exhaust(place, "the program is too large: more than " + Twine(maximumWork) +
                        " expressions are evaluated");
   if (depth > maximumDepth)

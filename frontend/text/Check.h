@@ -45,7 +45,12 @@ public:
     bool broken = false;
     /// `cells.gf`, for messages.
     llvm::StringRef name() const;
+    /// The first declaration of that name, or null.
     const Declaration *find(llvm::StringRef name) const;
+
+  private:
+    /// By name, made at the first look.
+    mutable std::optional<llvm::StringMap<const Declaration *>> declarations;
   };
   /// The file that was loaded first.
   File &main() { return *files.front(); }

@@ -27,7 +27,7 @@ bool Checker::Implementation::enter(const Declaration &declaration,
                           (call + 1)->declaration->name.name + "` here");
     diagnostic.note(site, "`" + calls.back().declaration->name.name +
                               "` calls `" + name + "` here");
-    failed.insert(calls.back().declaration);
+    common->failed.insert(calls.back().declaration);
     // Its notes tell all calls already.
     complete.insert(checker.diagnostics.all().size() - 1);
     return false;
@@ -36,7 +36,7 @@ bool Checker::Implementation::enter(const Declaration &declaration,
     error(site, "calls nest more than " + Twine(maximumCalls) + " deep");
     return false;
   }
-  work += callWork;
+  common->work += callWork;
   calls.push_back(
       {&declaration, site, caller, checker.diagnostics.all().size()});
   caller = std::make_shared<Trace>(Trace{site, caller});
@@ -66,7 +66,7 @@ void Checker::Implementation::leave() {
                          .starts_with("in this use of `") &&
                      !isInside(call.site);
     if (isInside(diagnostic.range) || isFurther)
-      failed.insert(&declaration);
+      common->failed.insert(&declaration);
     if ((isOwn || isFurther) && diagnostic.notes.size() < maximumNotes)
       diagnostic.note(call.site,
                       "in this use of `" + declaration.name.name + "`");

@@ -15,6 +15,8 @@
 #define FRONTEND_TEXT_CHECKBODY_H
 
 #include "frontend/text/Checker.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <set>
@@ -67,15 +69,25 @@ struct DeclarationFacts {
   /// False: its head is wrong (reported), so it is not evaluated.
   bool valid = true;
   bool isDimension(llvm::StringRef name) const {
-    return llvm::is_contained(dimensions, name);
+    return dimensionNames.contains(name);
   }
-  const InputSyntax *input(llvm::StringRef name) const;
+  /// The first one of that name, or null.
+  const InputSyntax *input(llvm::StringRef name) const {
+    return inputs.lookup(name);
+  }
   /// The name as it stands in the text, which outlives whatever it was looked
   /// up by.
   llvm::StringRef nameOf(llvm::StringRef dimension) const {
-    return *llvm::find(dimensions, dimension);
+    return *dimensionNames.find(dimension);
+  }
+  void addDimension(llvm::StringRef name) {
+    if (dimensionNames.insert(name).second)
+      dimensions.push_back(name);
   }
   const Declaration *declaration = nullptr;
+  // What the names above are found by, since a text may have many.
+  llvm::DenseMap<llvm::StringRef, const InputSyntax *> inputs;
+  llvm::DenseSet<llvm::StringRef> dimensionNames;
 };
 
 /// One use of a declaration under evaluation.
@@ -93,7 +105,8 @@ struct Body {
   Range use;
   std::map<std::string, Binding, std::less<>> names;
   Checker::DimensionMap dimensions;
-  std::vector<StateSlot> states;
+  std::vector<StateSlot> states; // added to by addState
+  llvm::DenseMap<llvm::StringRef, size_t> stateNumbers;
   std::vector<int64_t> counters; // of the `for` around, outermost first
   /// An entry's dimension that nothing gives becomes a symbol when it is
   /// needed.
@@ -114,10 +127,12 @@ struct Body {
     return found == names.end() ? nullptr : &found->second;
   }
   StateSlot *state(llvm::StringRef name) {
-    for (StateSlot &slot : states)
-      if (slot.syntax->name.name == name)
-        return &slot;
-    return nullptr;
+    auto found = stateNumbers.find(name);
+    return found == stateNumbers.end() ? nullptr : &states[found->second];
+  }
+  void addState(StateSlot slot) {
+    stateNumbers.try_emplace(slot.syntax->name.name, states.size());
+    states.push_back(std::move(slot));
   }
 };
 
@@ -147,10 +162,20 @@ struct RecurrenceCall {
   Range untilRange;
 };
 
+/// What the checks of a file's declarations have in common.
+struct FileChecks {
+  std::map<const Declaration *, DeclarationFacts> facts;
+  /// Declarations whose evaluation failed: used again they are silent.
+  std::set<const Declaration *> failed;
+  uint64_t work = 0; // see maximumWork
+};
+
 struct Checker::Implementation {
-  explicit Implementation(Checker &checker) : checker(checker) {}
+  explicit Implementation(Checker &checker)
+      : checker(checker), common(std::make_shared<FileChecks>()) {}
 
   Checker &checker;
+  std::shared_ptr<FileChecks> common; // of one entry alone, or of a whole file
   Graph *graph = nullptr;
   Body *body = nullptr; // the innermost under evaluation
   std::shared_ptr<const Trace> caller;
@@ -179,13 +204,10 @@ struct Checker::Implementation {
   /// Elements of one tensor.
   static constexpr int64_t maximumElements = int64_t(1) << 48;
   unsigned depth = 0;
-  uint64_t nodes = 0, work = 0;
+  uint64_t nodes = 0;
   bool exhausted = false; // a limit was reached and reported: all stays silent
 
   // What is shared by all bodies of a program.
-  std::map<const Declaration *, DeclarationFacts> declarationFacts;
-  /// Declarations whose evaluation failed: used again they are silent.
-  std::set<const Declaration *> failed;
   std::vector<Value> parameterNodes; // by number of the parameter
   std::vector<Range> parameterUses;  // where each got its shape
   std::map<std::string, unsigned> parameterNumbers; // by checkpoint name

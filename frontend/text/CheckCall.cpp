@@ -188,7 +188,7 @@ Item Checker::Implementation::callDeclaration(Body &body, const Callee &callee,
                     call.range);
   case DeclarationKind::Attention:
     if (hasError(arguments) || callee.file->broken ||
-        !factsOf(declaration).valid || failed.count(&declaration))
+        !factsOf(declaration).valid || common->failed.count(&declaration))
       return {};
     return checker.callAttention(declaration, *callee.file, arguments,
                                  call.callee, call.range);
@@ -225,8 +225,8 @@ Item Checker::Implementation::callFunc(const Declaration &declaration,
   const DeclarationFacts &facts = factsOf(declaration);
   std::optional<Matched> matched =
       matchArguments(facts, arguments, {}, instance != nullptr, callee, range);
-  if (!matched || !facts.valid || file.broken || failed.count(&declaration) ||
-      !enter(declaration, range))
+  if (!matched || !facts.valid || file.broken ||
+      common->failed.count(&declaration) || !enter(declaration, range))
     return {};
   AttentionContext *attention = checker.attention();
   if (attention)

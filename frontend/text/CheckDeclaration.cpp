@@ -10,13 +10,6 @@ using namespace gatefold::text;
 using llvm::StringRef;
 using llvm::Twine;
 
-const InputSyntax *DeclarationFacts::input(StringRef name) const {
-  for (const InputSyntax &input : declaration->inputs)
-    if (input.name.name == name)
-      return &input;
-  return nullptr;
-}
-
 static bool isCapitalised(StringRef name) {
   return !name.empty() && llvm::isUpper(name.front());
 }
@@ -32,6 +25,8 @@ public:
 
   void find() {
     facts.declaration = &declaration;
+    for (const InputSyntax &input : declaration.inputs)
+      facts.inputs.try_emplace(input.name.name, &input);
     checkNames();
     findAssigned();
     for (const InputSyntax &input : declaration.inputs)
@@ -107,8 +102,7 @@ private:
         }
         if (!inHead && assigned.count(name->name))
           return;
-        if (!facts.isDimension(name->name))
-          facts.dimensions.push_back(name->name);
+        facts.addDimension(name->name);
       });
   }
 
@@ -156,7 +150,7 @@ private:
 
 const DeclarationFacts &
 Checker::Implementation::factsOf(const Declaration &declaration) {
-  auto [entry, isNew] = declarationFacts.try_emplace(&declaration);
+  auto [entry, isNew] = common->facts.try_emplace(&declaration);
   if (isNew)
     FactFinder(declaration, checker.diagnostics, entry->second).find();
   return entry->second;

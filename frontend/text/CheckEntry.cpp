@@ -279,6 +279,9 @@ bool EntryBuilder::buildAttention() {
 static const Declaration *findEntry(Package &package, StringRef name) {
   Package::File &file = package.main();
   Diagnostics &diagnostics = package.getDiagnostics();
+  if (!name.empty())
+    if (const Declaration *declaration = file.find(name))
+      return declaration;
   Range place{file.module->file, 0, 0};
   std::vector<StringRef> all, models;
   for (const auto &declaration : file.module->declarations) {
@@ -300,8 +303,6 @@ static const Declaration *findEntry(Package &package, StringRef name) {
                       llvm::join(ArrayRef(candidates).take_front(8), ", "));
     return nullptr;
   }
-  if (const Declaration *declaration = file.find(name))
-    return declaration;
   diagnostics.error(place, "`" + file.name() + "` declares no `" + name + "`")
       .suggest(name, all);
   return nullptr;
@@ -335,17 +336,17 @@ void gatefold::text::checkFile(Package &package, Element floatType) {
   Package::File &file = package.main();
   if (file.broken)
     return;
-  std::set<const Declaration *> failed;
+  auto common = std::make_shared<FileChecks>();
   for (const auto &declaration : file.module->declarations) {
     EntryOptions options;
     options.floatType = floatType;
     options.allowUnknown = true;
     Checker checker(package, options);
-    checker.implementation().failed = failed;
+    checker.implementation().common = common;
     if (!EntryBuilder(checker.implementation(), options, *declaration, file)
              .build())
-      failed.insert(declaration.get());
-    failed.insert(checker.implementation().failed.begin(),
-                  checker.implementation().failed.end());
+      common->failed.insert(declaration.get());
+    if (common->work > Checker::Implementation::maximumWork)
+      break; // reported
   }
 }

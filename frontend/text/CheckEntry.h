@@ -79,6 +79,7 @@ private:
   std::optional<Size> time;             // of a cell's sequence
   std::optional<Size> keyHeads;         // with `gqa=true`, of what has the keys
   std::set<std::string> usedDimensions; // of --dim
+  llvm::StringMap<Range> resultNames;   // where each result was declared
   std::deque<std::string> names;        // kept for references to them
 };
 

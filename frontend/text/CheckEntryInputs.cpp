@@ -255,12 +255,12 @@ void EntryBuilder::addResult(StringRef name, const Item &item, Range range,
   if (!tensor)
     return;
   Program &program = checker.program();
-  for (const ProgramResult &other : program.results)
-    if (other.name == name) {
-      checks.error(range, "two results are named `" + name + "`")
-          .note(other.range, "the other one");
-      return;
-    }
+  auto [other, isNew] = resultNames.try_emplace(name, range);
+  if (!isNew) {
+    checks.error(range, "two results are named `" + name + "`")
+        .note(other->second, "the other one");
+    return;
+  }
   Tensor value = *tensor;
   if (isState &&
       (value.element() == Element::F16 || value.element() == Element::BF16))

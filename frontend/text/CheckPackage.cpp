@@ -25,10 +25,12 @@ StringRef Package::File::name() const {
 }
 
 const Declaration *Package::File::find(StringRef name) const {
-  for (const auto &declaration : module->declarations)
-    if (declaration->name.name == name)
-      return declaration.get();
-  return nullptr;
+  if (!declarations) {
+    declarations.emplace();
+    for (const auto &declaration : module->declarations)
+      declarations->try_emplace(declaration->name.name, declaration.get());
+  }
+  return declarations->lookup(name);
 }
 
 /// The contents of a regular file; the message of a failure in `error`.

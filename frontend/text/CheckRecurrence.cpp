@@ -224,7 +224,8 @@ Item Checker::Implementation::recurrence(RecurrenceCall &call) {
   Instance &instance = *call.instance;
   const Declaration &declaration = *instance.declaration;
   const DeclarationFacts &facts = factsOf(declaration);
-  if (!facts.valid || instance.file->broken || failed.count(&declaration))
+  if (!facts.valid || instance.file->broken ||
+      common->failed.count(&declaration))
     return {};
   StringRef name = instance.name.name;
   int64_t layers = std::max<int64_t>(instance.layers, 1);

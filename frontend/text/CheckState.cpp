@@ -57,7 +57,7 @@ void Checker::Implementation::declareState(Body &body,
   binding.item = {Erroneous(), syntax.name.range};
   if (body.givenStates) {
     const StateSlot &slot = (*body.givenStates)[body.states.size()];
-    body.states.push_back(slot);
+    body.addState(slot);
     binding.item = slot.current;
     declare(body, syntax.name, std::move(binding));
     return;
@@ -86,7 +86,7 @@ void Checker::Implementation::declareState(Body &body,
       slot.initial = {Erroneous(), syntax.initial->range};
   }
   slot.failed = checker.diagnostics.errorCount() != errorsBefore;
-  body.states.push_back(slot);
+  body.addState(slot);
   if (body.isEntry && body.declaration.kind == DeclarationKind::Model)
     binding.item = makeStateInput(body.states.back());
   if (slot.failed)

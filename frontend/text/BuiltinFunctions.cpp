@@ -207,6 +207,7 @@ Item gatefold::text::callExtreme(Checker &checker, Identifier callee,
 
 Item Checker::callBuiltin(Identifier callee,
                           ArrayRef<EvaluatedArgument> arguments, Range range) {
+  unsigned errorsBefore = diagnostics.errorCount();
   Item result = erroneous(range);
   const FunctionTable &table = functionTable();
   const BuiltinFunction *function = table.functions.lookup(callee.name);
@@ -239,6 +240,8 @@ Item Checker::callBuiltin(Identifier callee,
                Twine("no function is named `") + callee.name + "`")
         .suggest(callee.name, builtinFunctionNames());
   }
+  if (diagnostics.errorCount() != errorsBefore)
+    return erroneous(range);
   result.range = range;
   return checkedItem(*this, std::move(result), callee.range);
 }

@@ -33,28 +33,35 @@ void Checker::append(std::unique_ptr<Node> node, Range place) {
   impl->graph->nodes.push_back(std::move(node));
   ++impl->common->work;
   if (++impl->nodes > Implementation::maximumNodes)
-    impl->exhaust(place, "the program is too large: more than " +
-                             Twine(Implementation::maximumNodes) +
-                             " operations");
+    impl->exhaust(place,
+                  "`" + program().name + "` is too large: more than " +
+                      Twine(Implementation::maximumNodes) + " operations",
+                  "inputs, parameters and states count; calls, layers and the "
+                  "turns of a `for` are written out");
 }
 
 //===----------------------------------------------------------------------===//
 // Limits
 //===----------------------------------------------------------------------===//
 
-void Checker::Implementation::exhaust(Range place, const Twine &message) {
-  if (!exhausted)
-    error(place, message);
-  exhausted = true;
+void Checker::Implementation::exhaust(Range place, const Twine &message,
+                                      StringRef hint) {
+  if (!std::exchange(exhausted, true))
+    error(place, message).hint(hint);
 }
 
 bool Checker::Implementation::spend(Range place) {
   if (++common->work > maximumWork)
-    exhaust(place, "the program is too large: more than " + Twine(maximumWork) +
-                       " expressions are evaluated");
+    exhaust(place,
+            "too large: more than " + Twine(maximumWork) +
+                " expressions are evaluated",
+            "each declaration of a file is checked, with all calls, layers and "
+            "turns of a `for` written out");
   if (depth > maximumDepth)
-    exhaust(place, "calls and expressions nest more than " +
-                       Twine(maximumDepth) + " deep");
+    exhaust(place,
+            "calls and expressions nest more than " + Twine(maximumDepth) +
+                " deep",
+            "give names to parts of the expressions");
   return !exhausted;
 }
 

@@ -104,6 +104,9 @@ struct Body {
   /// Where the declaration is used, and the name to write a dimension at.
   Range use;
   std::map<std::string, Binding, std::less<>> names;
+  /// Names in the order in which statements made them, so that those of a
+  /// loop's turn are found without looking at all.
+  std::vector<std::string> madeNames;
   Checker::DimensionMap dimensions;
   std::vector<StateSlot> states; // added to by addState
   llvm::DenseMap<llvm::StringRef, size_t> stateNumbers;
@@ -195,14 +198,23 @@ struct Checker::Implementation {
   // Limits.
   static constexpr unsigned maximumCalls = 200;
   static constexpr unsigned maximumDepth = 2000;
-  static constexpr uint64_t maximumNodes = 1'000'000;
+  /// Of a program with all calls expanded, its inputs and parameters counted:
+  /// three times what a bidirectional LSTM of 100 layers has.
+  static constexpr uint64_t maximumNodes = 20'000;
+  /// Expressions and nodes of all declarations of a file together.
   static constexpr uint64_t maximumWork = 3'000'000;
   static constexpr uint64_t callWork = 250; // what a call costs beside its body
+  /// Bytes of names and strings, and terms of a shape, that cost as much as one
+  /// expression.
+  static constexpr uint64_t bytesOfWork = 100, termsOfWork = 2;
   static constexpr uint64_t maximumTupleItems = 10'000;
   static constexpr unsigned maximumTupleNesting = 64;
   static constexpr int64_t maximumCount = 10'000;
   /// Elements of one tensor.
   static constexpr int64_t maximumElements = int64_t(1) << 48;
+  static constexpr size_t maximumRank = 64;
+  /// Of a program; each is a part of its interface.
+  static constexpr size_t maximumInputs = 1000, maximumResults = 1000;
   unsigned depth = 0;
   uint64_t nodes = 0;
   bool exhausted = false; // a limit was reached and reported: all stays silent
@@ -226,7 +238,9 @@ struct Checker::Implementation {
   }
   /// Counts work and depth; false (reported once) where a limit is reached.
   bool spend(Range place);
-  void exhaust(Range place, const llvm::Twine &message);
+  /// Counts the work of copying an item, and checks its rank.
+  void checkItem(Item &item, Range place);
+  void exhaust(Range place, const llvm::Twine &message, llvm::StringRef hint);
   void note(llvm::StringRef option); // something must be given: `--dim H=...`
   /// Reports (or lists, see allowUnknown) what must be given so that `size`
   /// is fixed.

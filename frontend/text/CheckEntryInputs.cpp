@@ -89,6 +89,11 @@ Tensor EntryBuilder::addInput(StringRef name, TensorType type, Range range) {
 Tensor Checker::Implementation::addInput(StringRef name, TensorType type,
                                          Range range) {
   Program &program = checker.program();
+  if (program.inputs.size() >= maximumInputs)
+    exhaust(range,
+            "`" + program.name + "` has more than " + Twine(maximumInputs) +
+                " inputs and states",
+            "stack tensors of one shape");
   Graph *inner = std::exchange(graph, &program.body);
   auto &node = checker.make<InputNode>(range);
   graph = inner;
@@ -259,6 +264,14 @@ void EntryBuilder::addResult(StringRef name, const Item &item, Range range,
   if (!isNew) {
     checks.error(range, "two results are named `" + name + "`")
         .note(other->second, "the other one");
+    return;
+  }
+  if (program.results.size() >= Implementation::maximumResults) {
+    checks.exhaust(range,
+                   "`" + program.name + "` has more than " +
+                       Twine(Implementation::maximumResults) +
+                       " results and states",
+                   "stack tensors of one shape");
     return;
   }
   Tensor value = *tensor;

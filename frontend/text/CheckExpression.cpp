@@ -9,6 +9,18 @@ using llvm::ArrayRef;
 using llvm::StringRef;
 using llvm::Twine;
 
+/// Items inside a tuple, tuples inside counted too, up to `limit`.
+static uint64_t countItems(const Item &item, uint64_t limit) {
+  uint64_t count = 1;
+  if (const Tuple *tuple = item.tuple())
+    for (const Item &element : tuple->elements) {
+      if (count > limit)
+        break;
+      count += countItems(element, limit - count);
+    }
+  return count;
+}
+
 Item Checker::Implementation::evaluate(Body &body,
                                        const Expression &expression) {
   ++depth;
@@ -17,7 +29,27 @@ Item Checker::Implementation::evaluate(Body &body,
     item = evaluateKind(body, expression);
   --depth;
   item.range = expression.range;
+  checkItem(item, expression.place);
   return item;
+}
+
+void Checker::Implementation::checkItem(Item &item, Range place) {
+  if (item.tuple())
+    common->work += countItems(item, maximumTupleItems);
+  if (const std::string *string = item.string())
+    common->work += string->size() / bytesOfWork;
+  const Tensor *tensor = item.tensor();
+  if (!tensor)
+    return;
+  size_t rank = tensor->own().size(), terms = 0;
+  for (const Size &size : tensor->value.type().shape)
+    terms += size.terms().size();
+  common->work += terms / termsOfWork;
+  if (rank > maximumRank) {
+    error(place, "this has " + Twine(rank) +
+                     " dimensions; a tensor has at most " + Twine(maximumRank));
+    item.value = Erroneous();
+  }
 }
 
 static bool isWhole(const Item &item) {
@@ -153,18 +185,6 @@ Item Checker::Implementation::evaluateNext(Body &body,
 //===----------------------------------------------------------------------===//
 // Tuples, indices, members
 //===----------------------------------------------------------------------===//
-
-/// Items inside a tuple, tuples inside counted too, up to `limit`.
-static uint64_t countItems(const Item &item, uint64_t limit) {
-  uint64_t count = 1;
-  if (const Tuple *tuple = item.tuple())
-    for (const Item &element : tuple->elements) {
-      if (count > limit)
-        break;
-      count += countItems(element, limit - count);
-    }
-  return count;
-}
 
 static unsigned nesting(const Item &item) {
   unsigned depth = 0;

@@ -85,7 +85,9 @@ void Checker::Implementation::declareTensor(Body &body,
                   "the shape of the parameter `" + name + "`");
         good &= checker.options.allowUnknown;
       }
-  if (shape && good)
+  // A name that is taken is reported below, and says the same of the
+  // checkpoint's name.
+  if (shape && good && !body.find(name))
     if (std::optional<unsigned> number = makeParameter(
             *body.instance, keyOf(body, syntax),
             body.instance->prefix + pathOf(body, syntax) +

@@ -93,6 +93,12 @@ Checker::Implementation::dimensionOf(Body &body, const Expression &expression) {
 
 std::optional<Shape> Checker::Implementation::shapeOf(Body &body,
                                                       const TypeSyntax &type) {
+  if (type.shape.size() > maximumRank) {
+    error(type.range, "this has " + Twine(type.shape.size()) +
+                          " dimensions; a tensor has at most " +
+                          Twine(maximumRank));
+    return std::nullopt;
+  }
   Shape shape;
   bool complete = true;
   for (const ExpressionPtr &expression : type.shape) {

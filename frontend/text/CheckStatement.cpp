@@ -16,6 +16,8 @@ void Checker::Implementation::runStatements(Body &body,
   for (const StatementPtr &statement : statements) {
     if (!spend(statement->range))
       break;
+    common->work +=
+        (statement->range.end - statement->range.begin) / bytesOfWork;
     switch (statement->kind) {
     case Statement::Kind::Parameters:
       for (const ParameterSyntax &syntax :
@@ -59,7 +61,9 @@ bool Checker::Implementation::declare(Body &body, Identifier name,
   }
   auto [entry, isNew] =
       body.names.try_emplace(name.name.str(), std::move(binding));
-  if (!isNew)
+  if (isNew)
+    body.madeNames.push_back(entry->first);
+  else
     error(name.range, "`" + name.name + "` is declared twice in `" +
                           body.declaration.name.name + "`")
         .note(entry->second.declared, "first declared here");
@@ -155,7 +159,10 @@ void Checker::Implementation::assign(Body &body, const Target &target,
     }
   }
   binding.item = std::move(item);
-  body.names[name.str()] = std::move(binding);
+  auto [entry, isNew] =
+      body.names.insert_or_assign(name.str(), std::move(binding));
+  if (isNew)
+    body.madeNames.push_back(entry->first);
 }
 
 //===----------------------------------------------------------------------===//
@@ -180,9 +187,7 @@ void Checker::Implementation::runFor(Body &body,
   if (!count)
     count = unknown ? 1 : 0;
 
-  std::set<std::string> outside;
-  for (const auto &[name, binding] : body.names)
-    outside.insert(name);
+  const size_t outside = body.madeNames.size();
   for (int64_t turn = 0; turn < *count && !exhausted; ++turn) {
     Binding counter;
     counter.kind = Binding::Kind::Counter;
@@ -197,14 +202,11 @@ void Checker::Implementation::runFor(Body &body,
     runStatements(body, statement.body, /*inFor=*/true);
     body.counters.pop_back();
     bool good = checker.diagnostics.errorCount() == errors;
-    for (auto entry = body.names.begin(); entry != body.names.end();) {
-      if (outside.count(entry->first)) {
-        ++entry;
-        continue;
-      }
+    for (; body.madeNames.size() > outside; body.madeNames.pop_back()) {
+      auto entry = body.names.find(body.madeNames.back());
       if (good)
         warnUnused(entry->second);
-      entry = body.names.erase(entry);
+      body.names.erase(entry);
     }
     // Further turns would find the same errors.
     if (!good)

@@ -293,5 +293,7 @@ Item Checker::index(const Item &base, ArrayRef<EvaluatedIndex> entries,
       error.hint("take it apart first: `a, b = ...`");
     return erroneous(place);
   }
-  return Indexing(*this, *tensor, place).apply(entries);
+  unsigned errorsBefore = diagnostics.errorCount();
+  Item result = Indexing(*this, *tensor, place).apply(entries);
+  return diagnostics.errorCount() == errorsBefore ? result : erroneous(place);
 }

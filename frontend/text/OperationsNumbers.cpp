@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
 #include <cmath>
+#include <limits>
 
 using namespace gatefold::text;
 using llvm::Twine;
@@ -404,6 +405,12 @@ Item gatefold::text::numberNegate(Checker &checker, const Number &number,
     return makeItem(realNumber(-number.real), place);
   if (number.kind == Number::Kind::RunReal)
     return runFunction(checker, ElementwiseOp::Negate, number, place);
+  if (number.kind == Number::Kind::Whole &&
+      number.whole == std::numeric_limits<int64_t>::min()) {
+    checker.diagnostics.error(place, "-(" + Twine(number.whole) +
+                                         ") does not fit into i64");
+    return erroneous(place);
+  }
   return numberBinary(checker, BinaryOperator::Subtract, wholeNumber(0), number,
                       place);
 }

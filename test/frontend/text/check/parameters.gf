@@ -67,3 +67,11 @@ func huge(x: [M]) -> [M] {
   param w: [1_000_000, 1_000_000, 1_000_000]
   return x
 }
+
+# The same name says the same of the checkpoint's name, which is not reported too.
+func twice(x: [3]) -> [3] {
+  # CHECK: parameters.gf:[[@LINE+2]]:17: error: `a` is declared twice in `twice`
+  # CHECK: note: first declared here
+  param a: [3], a: [3]
+  return x + a
+}

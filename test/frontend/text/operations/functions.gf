@@ -70,5 +70,9 @@ func more(x: [B, T, 5], n: i64[B]) -> [] {
   f = max(x[0, 0, 1:], x[0, 0])
 # CHECK: functions.gf:[[@LINE+1]]:21: error: index 7 is out of range for a size of 5
   g = take(x[0, 0], 7)
+# What is made of an error is an error, and no more is said of it.
+# CHECK: functions.gf:[[@LINE+1]]:7: error: a size here does not fit into i64
+  h = pad(x[0, 0], left=9000000000000000000, right=9000000000000000000)
+  i = h + x[0, 0]
   return x[0, 0, 0]
 }

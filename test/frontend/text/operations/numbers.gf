@@ -20,6 +20,9 @@ func fixed(x: [2]) -> [2] {
   n = zeros(3 / 2)
 # CHECK: numbers.gf:[[@LINE+1]]:27: error: 9223372036854775807 + 1 does not fit into i64
   o = 9223372036854775807 + 1
+# CHECK: numbers.gf:[[@LINE+2]]:7: error: -(-9223372036854775808) does not fit into i64
+  least = -9223372036854775807 - 1
+  o = -least
 # CHECK: numbers.gf:[[@LINE+1]]:8: error: 2 ** 64 does not fit into i64
   p = 2**64
 # CHECK: numbers.gf:[[@LINE+1]]:9: error: `/`: division by 0

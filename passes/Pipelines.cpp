@@ -43,6 +43,10 @@ static void buildTile(OpPassManager &manager, const PipelineOptions &) {
   manager.addNestedPass<func::FuncOp>(createLowerAttention());
   manager.addNestedPass<func::FuncOp>(createLowerRecurrence());
   manager.addNestedPass<func::FuncOp>(createDecomposeTensors());
+  // Sizes of what loops give become sizes of the inputs: through a chain of
+  // layers, comparing them otherwise costs bufferization time without bound.
+  manager.addPass(createSCFForLoopCanonicalizationPass());
+  manager.addPass(memref::createResolveShapedTypeResultDimsPass());
   clean(manager);
 }
 

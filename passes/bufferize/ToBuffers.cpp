@@ -54,6 +54,28 @@ static void separateFills(RewriterBase &rewriter, Operation *root) {
   }
 }
 
+/// An empty tensor is made anew for each use. One that many operations begin
+/// from would tie their results together in the analysis, whose time then grows
+/// with the cube of their number.
+static void separateEmpties(RewriterBase &rewriter, Operation *root) {
+  SmallVector<tensor::EmptyOp> empties;
+  root->walk([&](tensor::EmptyOp empty) {
+    if (!empty->use_empty() && !empty->hasOneUse())
+      empties.push_back(empty);
+  });
+  for (tensor::EmptyOp empty : empties) {
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : empty->getUses())
+      uses.push_back(&use);
+    for (OpOperand *use : ArrayRef(uses).drop_front()) {
+      rewriter.setInsertionPoint(use->getOwner());
+      Operation *copy = rewriter.clone(*empty);
+      rewriter.modifyOpInPlace(use->getOwner(),
+                               [&] { use->set(copy->getResult(0)); });
+    }
+  }
+}
+
 /// The result that may be computed in the memory of `operand`.
 static Value tiedResult(OpOperand &operand) {
   Operation *owner = operand.getOwner();
@@ -107,6 +129,7 @@ placeResults(Operation *root,
              const bufferization::OneShotBufferizationOptions &options) {
   IRRewriter rewriter(root->getContext());
   separateFills(rewriter, root);
+  separateEmpties(rewriter, root);
   bufferization::OneShotAnalysisState state(root, options);
   if (failed(bufferization::analyzeOp(root, state)))
     return failure();

@@ -506,3 +506,32 @@ def test_what_is_not_there_is_named(small, tmp_path):
 def test_an_output_folder_that_is_not_there(small, tmp_path):
     result = gatefold("compile", small, "-o", tmp_path / "no" / "liba.so", status=1)
     assert "cannot write" in result.err and "No such file or directory" in result.err
+
+
+LONG = {
+    # Sizes pass from layer to layer; each turn begins from an empty tensor like all others.
+    # Both took minutes once, in the analysis of bufferization.
+    "layers": """import cells
+
+model long(x: [B, T, 4]) -> [B, T, 8] {
+  param rnn: lstm(H=4, layers=30, bidirectional=true)
+  y, _ = scan(rnn, x)
+  return y
+}
+""",
+    "turns": """model long(x: [B, 4]) -> [B, 4] {
+  for i in 500 {
+    x = x + i
+  }
+  return x
+}
+""",
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_a_long_program_compiles_in_time(tmp_path, kind):
+    """In the time that its size asks for: far within the limit of one command here."""
+    text = tmp_path / "long.gf"
+    text.write_text(LONG[kind])
+    gatefold("compile", text, "-o", tmp_path / "long.o", timeout=30)

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Program.h - A checked program ----------------------------*- C++ -*-===//
 //
-// What the checker makes of an entry and the importer turns into MLIR: a graph of
-// tensor values with every call expanded in place, every type and dimension
+// What the checker makes of an entry and the importer turns into MLIR: a graph
+// of tensor values with every call expanded in place, every type and dimension
 // found, and mapping over leading dimensions resolved, so shapes here are whole
 // shapes. Each node knows its place and the calls around it.
 //
-// In the body of an attention shapes are those of the language: T and S are symbols
-// of that attention alone (`querySymbol`, `keySymbol`); a value with the axis T
-// exists for one query at a time, and the importer leaves that axis out.
+// In the body of an attention shapes are those of the language: T and S are
+// symbols of that attention alone (`querySymbol`, `keySymbol`); a value with
+// the axis T exists for one query at a time, and the importer leaves that axis
+// out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +52,8 @@ struct Value {
   const TensorType &type() const;
 };
 
-/// Where a node comes from: its own place, then the calls around it, innermost first.
+/// Where a node comes from: its own place, then the calls around it, innermost
+/// first.
 struct Trace {
   Range place;
   std::shared_ptr<const Trace> caller; // may be null
@@ -125,7 +127,8 @@ struct ArgumentNode : Node {
   GATEFOLD_NODE(Argument)
   unsigned number = 0;
 };
-/// Parameter number `parameter` of the program. One node may exist for each use.
+/// Parameter number `parameter` of the program. One node may exist for each
+/// use.
 struct ParameterNode : Node {
   GATEFOLD_NODE(Parameter)
   unsigned parameter = 0;
@@ -192,8 +195,8 @@ struct ElementwiseNode : Node {
   ElementwiseOp op = ElementwiseOp::Add;
 };
 
-/// result[o..] = sum over the labels not in the result of left * right, as einsum.
-/// labels[k] names each axis of operand k; -1 marks an axis of size 1
+/// result[o..] = sum over the labels not in the result of left * right, as
+/// einsum. labels[k] names each axis of operand k; -1 marks an axis of size 1
 /// that takes no part (a stretched one). Accumulates in f32 (f64 for f64).
 struct ContractNode : Node {
   GATEFOLD_NODE(Contract)
@@ -201,16 +204,16 @@ struct ContractNode : Node {
 };
 
 enum class ReduceKind { Sum, Mean, Maximum, Minimum, ArgMaximum };
-/// Drops `axis`. Operand 1, if there, is the integer tensor `lengths`, shaped as the
-/// dimensions before the axis: only the first n entries count.
-/// Sum and mean of nothing are 0; the others of nothing are an error of the run.
+/// Drops `axis`. Operand 1, if there, is the integer tensor `lengths`, shaped
+/// as the dimensions before the axis: only the first n entries count. Sum and
+/// mean of nothing are 0; the others of nothing are an error of the run.
 struct ReduceNode : Node {
   GATEFOLD_NODE(Reduce)
   ReduceKind reduce = ReduceKind::Sum;
   unsigned axis = 0;
 };
-/// Outside an attention. Operand 1, if there, is `where`, a bool broadcast to operand
-/// 0; a row with none is 0.
+/// Outside an attention. Operand 1, if there, is `where`, a bool broadcast to
+/// operand 0; a row with none is 0.
 struct SoftmaxNode : Node {
   GATEFOLD_NODE(Softmax)
   unsigned axis = 0;
@@ -249,7 +252,8 @@ struct FlipNode : Node {
   GATEFOLD_NODE(Flip)
   unsigned axis = 0;
 };
-/// operands: table [N, rest..], integer indices [lead..]; result [lead.., rest..].
+/// operands: table [N, rest..], integer indices [lead..]; result [lead..,
+/// rest..].
 struct TakeNode : Node {
   GATEFOLD_NODE(Take)
 };
@@ -271,20 +275,20 @@ struct IotaNode : Node {
 struct RecurrenceNode : Node {
   GATEFOLD_NODE(Recurrence)
   llvm::SmallVector<Value> sequences, initials, resetStates;
-  Value lengths, resets; // may be null
-  std::optional<Size> steps;   // where there is no sequence
+  Value lengths, resets;         // may be null
+  std::optional<Size> steps;     // where there is no sequence
   std::optional<unsigned> until; // a bool state
-  unsigned timeAxis = 0;       // = rank of lead
+  unsigned timeAxis = 0;         // = rank of lead
   bool reverse = false;
   Graph body;
 };
 
 /// See gf.attention. lead is the shape of the leading dimensions; operands'
-/// own leads align with it at the right. With grouped heads the lead has the pair
-/// (key heads, group) and keys have a 1 for the group.
-/// Arguments of the body, in order: queries [T, ..], keys [S, ..], pairs
-/// [T, S] (T or S may be 1), captures [..], with this attention's symbols.
-/// body.results: the results, [T, ..].
+/// own leads align with it at the right. With grouped heads the lead has the
+/// pair (key heads, group) and keys have a 1 for the group. Arguments of the
+/// body, in order: queries [T, ..], keys [S, ..], pairs [T, S] (T or S may be
+/// 1), captures [..], with this attention's symbols. body.results: the results,
+/// [T, ..].
 struct AttentionNode : Node {
   GATEFOLD_NODE(Attention)
   Shape lead;
@@ -317,7 +321,8 @@ struct RowVisibleNode : Node {
 struct RowScoresNode : Node {
   GATEFOLD_NODE(RowScores)
 };
-/// operands: scores [T, S]; then where (bool, broadcast to [T, S]) if hasWhere, sink
+/// operands: scores [T, S]; then where (bool, broadcast to [T, S]) if hasWhere,
+/// sink
 /// ([] or [T, 1]) if hasSink.
 struct RowSoftmaxNode : Node {
   GATEFOLD_NODE(RowSoftmax)
@@ -347,7 +352,7 @@ struct ProgramInput {
   std::string name;
   TensorType type;
   bool isState = false;
-  double initial = 0; // of a state, where it is a number
+  double initial = 0;     // of a state, where it is a number
   bool hasInitial = true; // false: made of parameters
   Range range;
   /// Each value v must satisfy 0 <= v < below, or 0 <= v <= atMost.
@@ -376,8 +381,8 @@ struct Program {
   std::string name; // of the entry
   DeclarationKind kind = DeclarationKind::Model;
   Element floatType = Element::F32;
-  std::deque<Symbol> symbols; // the open dimensions, index = place here
-  std::deque<Symbol> bodySymbols; // T and S of attentions
+  std::deque<Symbol> symbols;         // the open dimensions, index = place here
+  std::deque<Symbol> bodySymbols;     // T and S of attentions
   std::vector<ProgramInput> inputs;   // tensors, then states
   std::vector<ProgramResult> results; // results, then states
   std::vector<ProgramParameter> parameters;

@@ -2,10 +2,11 @@
 //===- Size.h - Whole numbers made of open dimensions -----------*- C++ -*-===//
 //
 // A Size is a whole number that is known when compiling, or an expression over
-// open dimensions, known when a run starts. It is kept in a normal form: a polynomial
-// with integer coefficients over atoms, an atom being an open dimension or
-// a floorDivide, modulo, minimum or maximum of two Sizes. Two Sizes whose normal
-// forms agree are equal; two that differ may still be equal in a run.
+// open dimensions, known when a run starts. It is kept in a normal form: a
+// polynomial with integer coefficients over atoms, an atom being an open
+// dimension or a floorDivide, modulo, minimum or maximum of two Sizes. Two
+// Sizes whose normal forms agree are equal; two that differ may still be equal
+// in a run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +14,8 @@
 #define FRONTEND_TEXT_SIZE_H
 
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -59,8 +60,8 @@ public:
   /// Different in every run (their difference is a constant that is not 0).
   bool provablyDiffers(const Size &other) const;
 
-  /// Arithmetic; nothing on overflow of i64, division by a constant 0, or where the
-  /// expression would grow beyond 256 terms.
+  /// Arithmetic; nothing on overflow of i64, division by a constant 0, or where
+  /// the expression would grow beyond 256 terms.
   static std::optional<Size> add(const Size &a, const Size &b);
   static std::optional<Size> subtract(const Size &a, const Size &b);
   static std::optional<Size> multiply(const Size &a, const Size &b);
@@ -69,8 +70,8 @@ public:
   static std::optional<Size> modulo(const Size &a, const Size &b);
   static std::optional<Size> minimum(const Size &a, const Size &b);
   static std::optional<Size> maximum(const Size &a, const Size &b);
-  /// a / b where the division is exact in the normal form (every coefficient divides,
-  /// or b's factors stand in each term).
+  /// a / b where the division is exact in the normal form (every coefficient
+  /// divides, or b's factors stand in each term).
   static std::optional<Size> divideExactly(const Size &a, const Size &b);
 
   /// Replaces symbols; nothing on overflow.

@@ -88,9 +88,7 @@ struct BooleanExpression : Expression {
 struct InfinityExpression : Expression {
   explicit InfinityExpression(Range range)
       : Expression(Kind::Infinity, range) {}
-  static bool classof(const Expression *e) {
-    return e->kind == Kind::Infinity;
-  }
+  static bool classof(const Expression *e) { return e->kind == Kind::Infinity; }
 };
 
 struct NameExpression : Expression {
@@ -191,8 +189,8 @@ struct IndexEntry {
   enum class Kind { Ellipsis, NewAxis, Number, Slice };
   Kind kind;
   Range range;
-  ExpressionPtr value;              // Number
-  ExpressionPtr start, stop, step;  // Slice; each may be null
+  ExpressionPtr value;             // Number
+  ExpressionPtr start, stop, step; // Slice; each may be null
 };
 
 struct IndexExpression : Expression {
@@ -208,8 +206,7 @@ struct MemberExpression : Expression {
   ExpressionPtr base;
   Identifier member;
   MemberExpression(Range range, ExpressionPtr base, Identifier member)
-      : Expression(Kind::Member, range), base(std::move(base)),
-        member(member) {
+      : Expression(Kind::Member, range), base(std::move(base)), member(member) {
     place = member.range;
   }
   static bool classof(const Expression *e) { return e->kind == Kind::Member; }

@@ -196,9 +196,7 @@ std::optional<Shape> Arguments::shape(StringRef name) {
   if (!item)
     return std::nullopt;
   Shape shape;
-  ArrayRef<Item> elements = *item;
-  if (const Tuple *tuple = item->tuple())
-    elements = tuple->elements;
+  ArrayRef<Item> elements = item->elements();
   bool failed = false;
   for (const Item &element : elements) {
     std::optional<Size> size = checker.wholeSize(element, "a dimension");

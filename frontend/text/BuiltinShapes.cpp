@@ -129,9 +129,7 @@ static Item callReshape(Arguments &arguments) {
 
   // One -1 stands for what is left, as in NumPy.
   const Item &item = *arguments.find("shape");
-  ArrayRef<Item> elements = item;
-  if (const Tuple *tuple = item.tuple())
-    elements = tuple->elements;
+  ArrayRef<Item> elements = item.elements();
   Shape own;
   std::optional<unsigned> open;
   for (const Item &element : elements) {
@@ -191,9 +189,7 @@ static Item callPermute(Arguments &arguments) {
   if (!tensor)
     return erroneous(place);
   const Item &item = *arguments.find("axes");
-  ArrayRef<Item> elements = item;
-  if (const Tuple *tuple = item.tuple())
-    elements = tuple->elements;
+  ArrayRef<Item> elements = item.elements();
   unsigned rank = tensor->own().size();
   SmallVector<int64_t> permutation;
   llvm::SmallVector<bool> seen(rank, false);

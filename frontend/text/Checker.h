@@ -70,6 +70,12 @@ struct Item {
   const bool *boolean() const { return std::get_if<bool>(&value); }
   const std::string *string() const { return std::get_if<std::string>(&value); }
   const Tuple *tuple() const { return std::get_if<Tuple>(&value); }
+  /// The elements of a tuple; any other item is the one element itself.
+  llvm::ArrayRef<Item> elements() const {
+    if (const Tuple *several = tuple())
+      return several->elements;
+    return *this;
+  }
 };
 
 /// Arguments of a call, evaluated.

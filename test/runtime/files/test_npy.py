@@ -15,6 +15,7 @@ from weight_files import (
     npy_of,
     read,
     refusal,
+    refuse,
     run,
     sample,
 )
@@ -23,13 +24,6 @@ from weight_files import (
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "w.npy"
-
-
-def refuse(path, data):
-    path.write_bytes(data)
-    text = refusal(path)
-    assert str(path) in text
-    return text
 
 
 @pytest.mark.parametrize("dtype", ELEMENTS)

@@ -19,6 +19,7 @@ from weight_files import (
     patch,
     read,
     refusal,
+    refuse,
     run,
     sample,
     zip_of,
@@ -28,13 +29,6 @@ from weight_files import (
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "w.npz"
-
-
-def refuse(path, data):
-    path.write_bytes(data)
-    text = refusal(path)
-    assert str(path) in text
-    return text
 
 
 A = npy_of(sample("float32"))

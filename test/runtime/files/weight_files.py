@@ -50,6 +50,14 @@ def refusal(*arguments):
     return text
 
 
+def refuse(path, data):
+    """The message for a file of these bytes, which must be refused and named."""
+    path.write_bytes(data)
+    text = refusal(path)
+    assert str(path) in text
+    return text
+
+
 def checksum(data):
     """FNV-1a, as the tool prints it."""
     result = 0xCBF29CE484222325

@@ -11,6 +11,7 @@ include "mlir/IR/CommonTypeConstraints.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/LoopLikeInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -386,6 +387,83 @@ def Gf_RowValuesOp : Gf_RowOp<"row_values"> {
   let results = (outs 1DTensorOf<[AnyFloat]>:$result);
   let assemblyFormat = [{
     $weights `,` $values attr-dict `:` type($weights) `,` type($values) `->` type($result)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// pack, linear: products on packed panels
+//===----------------------------------------------------------------------===//
+
+// Written into a destination, on tensors or on buffers, as linalg's are.
+class Gf_DestinationOp<string mnemonic, list<Trait> traits = []>
+    : Gf_Op<mnemonic, !listconcat([
+        DestinationStyleOpInterface,
+        ConditionallySpeculatable,
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)> {
+  code extraDestinationDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutputMutable(); }
+    ::mlir::Speculation::Speculatability getSpeculatability();
+  }];
+  let hasVerifier = 1;
+}
+
+def Gf_PackOp : Gf_DestinationOp<"pack"> {
+  let summary = "the rows or columns of a matrix as packed panels";
+  let description = [{
+    `panels[p, k, j] = source[p * w + j, k]` with `along 0`,
+    `panels[p, k, j] = source[k, p * w + j]` with `along 1`, and 0 where the source
+    has no such element
+
+    `along` is the source's dimension that lies across the lanes of a panel, w the last
+    size of the panels. What `gf.linear` reads: element by element along k, a panel
+    is contiguous. Weights are packed in `prepare`, once.
+
+    ```mlir
+    %panels = gf.pack %w along 0 into %e : tensor<100x40xf32> into tensor<7x40x16xf32> -> tensor<7x40x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyShaped:$source, I64Attr:$along, AnyShaped:$output);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    $source `along` $along `into` $output attr-dict `:` type($source) `into` type($output)
+    (`->` type($result)^)?
+  }];
+  let extraClassDeclaration = extraDestinationDeclaration # [{
+    /// Lanes of a panel.
+    int64_t getWidth();
+  }];
+}
+
+def Gf_LinearOp : Gf_DestinationOp<"linear"> {
+  let summary = "product with packed panels";
+  let description = [{
+    `y[m.., n] = initial[m.., n] + sum_k x[m.., k] * panels[n / w, k, n mod w]`
+
+    The terms are added in the order of k, beginning with `initial`, each with one
+    rounding where the processor has a fused multiply-add, whatever the number of
+    rows: the bits of a row do not depend on the others. Sums are f32 below f64, whatever
+    the operands' types. `initial`, if given, is `[n]` (a bias) or of the result's
+    shape; it may be the output itself, which then accumulates. Otherwise the output's
+    contents are not read.
+
+    The last panel may hold columns behind n: they are not read. Elements along k
+    are next to each other in x, and so are those along n in the output.
+
+    ```mlir
+    %y = gf.linear %x, %panels initial(%b : tensor<100xf32>) outs(%e : tensor<?x100xf32>) : tensor<?x40xf32>, tensor<7x40x16xf32> -> tensor<?x100xf32>
+    ```
+  }];
+  let arguments = (ins AnyShaped:$x, AnyShaped:$panels,
+    Optional<AnyShaped>:$initial, AnyShaped:$output);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    $x `,` $panels (`initial` `(` $initial^ `:` type($initial) `)`)?
+    `outs` `(` $output `:` type($output) `)` attr-dict
+    `:` type($x) `,` type($panels) (`->` type($result)^)?
+  }];
+  let extraClassDeclaration = extraDestinationDeclaration # [{
+    /// Lanes of a panel.
+    int64_t getWidth();
   }];
 }
 

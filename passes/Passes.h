@@ -1,33 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Passes.h - Every pass ------------------------------------*- C++ -*-===//
 //
-// Constructors and registration, generated from Passes.td.
+// Constructors and registration, generated from Passes.td of each folder.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef PASSES_PASSES_H
 #define PASSES_PASSES_H
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Pass/Pass.h"
+#include "passes/bufferize/Passes.h"
+#include "passes/cpu/Passes.h"
+#include "passes/fuse/Passes.h"
+#include "passes/schedule/Passes.h"
+#include "passes/split/Passes.h"
+#include "passes/tile/Passes.h"
 
 namespace gatefold {
 
-#define GEN_PASS_DECL
-#include "passes/Passes.h.inc"
-
-#define GEN_PASS_REGISTRATION
-#include "passes/Passes.h.inc"
+inline void registerGatefoldPasses() {
+  registerGatefoldFusePasses();
+  registerGatefoldSchedulePasses();
+  registerGatefoldTilePasses();
+  registerGatefoldSplitPasses();
+  registerGatefoldBufferizePasses();
+  registerGatefoldCpuPasses();
+}
 
 } // namespace gatefold
 

@@ -34,7 +34,9 @@ static void buildFuse(OpPassManager &manager, const PipelineOptions &options) {
     clean(manager);
 }
 
-static void buildSchedule(OpPassManager &manager, const PipelineOptions &) {
+static void buildSchedule(OpPassManager &manager,
+                          const PipelineOptions &options) {
+  manager.addPass(createAttachTarget({options.target}));
   manager.addNestedPass<func::FuncOp>(createChooseAlgorithms());
 }
 
@@ -106,6 +108,9 @@ struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
   Option<bool> naive{*this, "naive",
                      llvm::cl::desc("No fusion, tiling or reduced work"),
                      llvm::cl::init(false)};
+  Option<std::string> target{*this, "target",
+                             llvm::cl::desc("Processor that code is made for"),
+                             llvm::cl::init("native")};
 };
 } // namespace
 
@@ -118,6 +123,7 @@ void gatefold::registerPassesAndPipelines() {
                               const PhaseOptions &options) {
           PipelineOptions chosen;
           chosen.naive = options.naive;
+          chosen.target = options.target;
           build(manager, chosen);
         });
 }

@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <string>
 
 namespace mlir {
 class OpPassManager;
@@ -16,6 +17,8 @@ namespace gatefold {
 struct PipelineOptions {
   /// Without fusion, tiling or reduced work.
   bool naive = false;
+  /// `native`, or an LLVM processor name such as `x86-64-v3`.
+  std::string target = "native";
 };
 
 /// A named point at which the driver can stop; each is also a pass pipeline

@@ -7,14 +7,14 @@
 
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
-#include "passes/Passes.h"
+#include "passes/bufferize/Passes.h"
 #include "passes/support/CheckedSizes.h"
 #include "passes/support/Entry.h"
 #include "passes/support/SizeResolver.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_PLANMEMORY
-#include "passes/Passes.h.inc"
+#include "passes/bufferize/Passes.h.inc"
 } // namespace gatefold
 
 using namespace mlir;

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/BufferizableInterface.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
@@ -15,11 +16,11 @@
 #include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
-#include "passes/Passes.h"
+#include "passes/bufferize/Passes.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_TOBUFFERS
-#include "passes/Passes.h.inc"
+#include "passes/bufferize/Passes.h.inc"
 } // namespace gatefold
 
 using namespace mlir;
@@ -150,6 +151,7 @@ namespace {
 struct ToBuffers : gatefold::impl::ToBuffersBase<ToBuffers> {
   void getDependentDialects(DialectRegistry &registry) const override {
     ToBuffersBase::getDependentDialects(registry);
+    gatefold::registerBufferizableInterface(registry);
     arith::registerBufferizableOpInterfaceExternalModels(registry);
     cf::registerBufferizableOpInterfaceExternalModels(registry);
     linalg::registerBufferizableOpInterfaceExternalModels(registry);

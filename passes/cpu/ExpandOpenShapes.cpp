@@ -8,11 +8,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "passes/Passes.h"
+#include "passes/cpu/Passes.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_EXPANDOPENSHAPES
-#include "passes/Passes.h.inc"
+#include "passes/cpu/Passes.h.inc"
 } // namespace gatefold
 
 using namespace mlir;

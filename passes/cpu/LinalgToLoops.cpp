@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Passes.h"
+#include "passes/cpu/Passes.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_LINALGTOLOOPS
-#include "passes/Passes.h.inc"
+#include "passes/cpu/Passes.h.inc"
 } // namespace gatefold
 
 using namespace mlir;

@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
-#include "passes/Passes.h"
+#include "passes/cpu/Passes.h"
 #include "passes/support/Entry.h"
 #include "runtime/Description.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_LOWERASSERTIONS
-#include "passes/Passes.h.inc"
+#include "passes/cpu/Passes.h.inc"
 } // namespace gatefold
 
 using namespace mlir;

@@ -10,11 +10,11 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "passes/Passes.h"
+#include "passes/cpu/Passes.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_LOWERMATH
-#include "passes/Passes.h.inc"
+#include "passes/cpu/Passes.h.inc"
 } // namespace gatefold
 
 using namespace mlir;

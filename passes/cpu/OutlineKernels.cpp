@@ -7,12 +7,12 @@
 
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "passes/Passes.h"
+#include "passes/cpu/Passes.h"
 #include <unordered_map>
 
 namespace gatefold {
 #define GEN_PASS_DEF_OUTLINEKERNELS
-#include "passes/Passes.h.inc"
+#include "passes/cpu/Passes.h.inc"
 } // namespace gatefold
 
 using namespace mlir;

@@ -8,12 +8,12 @@
 
 #include "dialect/GatefoldOps.h"
 #include "mlir/IR/Remarks.h"
-#include "passes/Passes.h"
+#include "passes/schedule/Passes.h"
 #include "passes/support/Entry.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_CHOOSEALGORITHMS
-#include "passes/Passes.h.inc"
+#include "passes/schedule/Passes.h.inc"
 } // namespace gatefold
 
 using namespace mlir;

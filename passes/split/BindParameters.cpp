@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/GatefoldOps.h"
-#include "passes/Passes.h"
+#include "passes/split/Passes.h"
 #include "passes/support/Entry.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_BINDPARAMETERS
-#include "passes/Passes.h.inc"
+#include "passes/split/Passes.h.inc"
 } // namespace gatefold
 
 using namespace mlir;

@@ -7,14 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Interfaces/CallInterfaces.h"
-#include "passes/Passes.h"
+#include "passes/split/Passes.h"
 #include "passes/support/Entry.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_COMPLETEINTERFACE
-#include "passes/Passes.h.inc"
+#include "passes/split/Passes.h.inc"
 } // namespace gatefold
 
 using namespace mlir;

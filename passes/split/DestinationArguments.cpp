@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Passes.h"
+#include "passes/split/Passes.h"
 #include "passes/support/Entry.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_DESTINATIONARGUMENTS
-#include "passes/Passes.h.inc"
+#include "passes/split/Passes.h.inc"
 } // namespace gatefold
 
 using namespace mlir;

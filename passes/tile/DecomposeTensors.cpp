@@ -8,11 +8,11 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "passes/Passes.h"
+#include "passes/tile/Passes.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_DECOMPOSETENSORS
-#include "passes/Passes.h.inc"
+#include "passes/tile/Passes.h.inc"
 } // namespace gatefold
 
 using namespace mlir;

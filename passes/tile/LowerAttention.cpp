@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/GatefoldOps.h"
-#include "passes/Passes.h"
+#include "passes/tile/Passes.h"
 #include "passes/support/Entry.h"
 #include "passes/tile/ResultSizes.h"
 #include "passes/tile/RowOperations.h"
@@ -15,7 +15,7 @@
 
 namespace gatefold {
 #define GEN_PASS_DEF_LOWERATTENTION
-#include "passes/Passes.h.inc"
+#include "passes/tile/Passes.h.inc"
 } // namespace gatefold
 
 using namespace mlir;

@@ -6,14 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/GatefoldOps.h"
-#include "passes/Passes.h"
+#include "passes/tile/Passes.h"
 #include "passes/support/Entry.h"
 #include "passes/tile/ResultSizes.h"
 #include "passes/tile/Slices.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_LOWERRECURRENCE
-#include "passes/Passes.h.inc"
+#include "passes/tile/Passes.h.inc"
 } // namespace gatefold
 
 using namespace mlir;

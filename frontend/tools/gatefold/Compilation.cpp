@@ -191,6 +191,7 @@ ExitStatus Compilation::lower(StringRef last) {
     mlir::PassManager passes(context.get());
     PipelineOptions pipelineOptions;
     pipelineOptions.naive = line.naive;
+    pipelineOptions.target = line.target;
     phase.build(passes, pipelineOptions);
     bool succeeded =
         timed(phase.name, [&] { return mlir::succeeded(passes.run(*module)); });

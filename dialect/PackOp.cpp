@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- PackOp.cpp - A matrix as packed panels -----------------------------===//
+//
+// Verifier of gf.pack, and what it shares with gf.linear.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/DestinationOps.h"
+
+using namespace mlir;
+using namespace gatefold;
+
+LogicalResult gatefold::verifyDestination(DestinationStyleOpInterface op) {
+  bool onTensors = op->getNumResults() == 1;
+  for (Value operand : op->getOperands()) {
+    auto type = cast<ShapedType>(operand.getType());
+    if (onTensors ? !isa<RankedTensorType>(type) : !isa<MemRefType>(type))
+      return op->emitOpError(onTensors
+                                 ? "has a result and needs tensors, found "
+                                 : "has no result and needs buffers, found ")
+             << type;
+  }
+  if (onTensors &&
+      op->getResult(0).getType() != op.getDpsInitOperand(0)->get().getType())
+    return op->emitOpError("gives ")
+           << op->getResult(0).getType() << " into an output of type "
+           << op.getDpsInitOperand(0)->get().getType();
+  return success();
+}
+
+void gatefold::addDestinationEffects(
+    DestinationStyleOpInterface op,
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    if (op.isDpsInit(&operand))
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+    else
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+  }
+}
+
+void PackOp::getEffects(
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  addDestinationEffects(*this, effects);
+}
+
+Speculation::Speculatability PackOp::getSpeculatability() {
+  return getResult() ? Speculation::Speculatable : Speculation::NotSpeculatable;
+}
+
+int64_t PackOp::getWidth() {
+  return cast<ShapedType>(getOutput().getType()).getDimSize(2);
+}
+
+LogicalResult PackOp::verify() {
+  if (failed(verifyDestination(*this)))
+    return failure();
+  auto source = cast<ShapedType>(getSource().getType());
+  auto output = cast<ShapedType>(getOutput().getType());
+  if (source.getRank() != 2)
+    return emitOpError("needs a matrix, found ") << source;
+  if (output.getRank() != 3 || output.isDynamicDim(2) ||
+      output.getDimSize(2) == 0)
+    return emitOpError("needs panels [panels, k, width] of a known width, "
+                       "found ")
+           << output;
+  int64_t along = getAlongAttr().getInt();
+  if (along != 0 && along != 1)
+    return emitOpError("packs along dimension 0 or 1, not ") << along;
+  if (source.getElementType() != output.getElementType())
+    return emitOpError("packs elements ")
+           << source.getElementType() << " into " << output.getElementType();
+  if (!maybeEqual(source.getDimSize(1 - along), output.getDimSize(1)))
+    return emitOpError("packs ")
+           << source << " into panels with another size along k: " << output;
+  int64_t columns = source.getDimSize(along), panels = output.getDimSize(0);
+  if (!ShapedType::isDynamic(columns) && !ShapedType::isDynamic(panels) &&
+      panels != llvm::divideCeilSigned(columns, getWidth()))
+    return emitOpError("packs ")
+           << columns << " columns into " << panels << " panels of "
+           << getWidth();
+  return success();
+}

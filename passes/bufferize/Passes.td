@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Passes.td - The passes of phase bufferize -----------*- tablegen -*-===//
+
+#ifndef GATEFOLD_BUFFERIZE_PASSES_TD
+#define GATEFOLD_BUFFERIZE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ToBuffers : Pass<"gf-to-buffers", "::mlir::ModuleOp"> {
+  let summary = "One-shot bufferization, with copies as linalg";
+  let description = [{
+    Upstream's one-shot bufferization of the entry, whose arguments are memrefs already.
+    Copies are `linalg.copy`, which has strides of any kind, where `memref.copy` would
+    call a runtime library.
+
+    First, results are computed in their destination. Upstream's elimination of empty
+    tensors would also place there what further values start from, and does not see
+    that the destination is written at the end while they are still needed; so each
+    operation gets a fill of its own, and what is shared otherwise stays apart.
+  }];
+  let dependentDialects = [
+    "::mlir::bufferization::BufferizationDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::memref::MemRefDialect"
+  ];
+}
+
+def PlanMemory : Pass<"gf-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "All buffers of a run in one arena";
+  let description = [{
+    Each `memref.alloc` becomes a view into one argument, the arena, at an offset
+    that is a multiple of 64 bytes. Sizes may depend on open dimensions; a size that
+    depends on data is refused with its place. Buffers whose lifetimes do not meet share a
+    slot, whose size is the largest of them. Adds `gatefold_arena_bytes(symbols)`, the
+    size of the arena, -1 where that overflows. Afterwards a run allocates nothing.
+
+    Lifetimes are spans of operations in program order; a buffer made in a loop body
+    dies at the end of each iteration.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect"
+  ];
+  let statistics = [
+    Statistic<"buffersPlanned", "buffers", "Buffers in the arena">,
+    Statistic<"slotsUsed", "slots", "Slots that they share">
+  ];
+}
+
+#endif // GATEFOLD_BUFFERIZE_PASSES_TD

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Passes.td - The passes of phase schedule ------------*- tablegen -*-===//
+
+#ifndef GATEFOLD_SCHEDULE_PASSES_TD
+#define GATEFOLD_SCHEDULE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AttachTarget : Pass<"gf-attach-target", "::mlir::ModuleOp"> {
+  let summary = "Write the processor that code is made for on the module";
+  let description = [{
+    Sets `gf.target` of a module that has none: bytes and number of vector registers,
+    bytes of the caches. Passes read nothing else of the processor.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"native\"",
+           "native, aarch64 or an LLVM processor name">
+  ];
+}
+
+def ChooseAlgorithms : Pass<"gf-choose-algorithms", "::mlir::func::FuncOp"> {
+  let summary = "Write the algorithm on each recurrence and attention";
+  let description = [{
+    Sets `gf.algorithm` on each `gf.recurrence` and `gf.attention` that has none.
+    The lowerings of phase `tile` each take the operations of their algorithm, so
+    that a choice can be printed, overridden and tested.
+
+    The only algorithm so far is `naive`; another name is refused.
+  }];
+}
+
+#endif // GATEFOLD_SCHEDULE_PASSES_TD

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Passes.td - The passes of phase split ---------------*- tablegen -*-===//
+
+#ifndef GATEFOLD_SPLIT_PASSES_TD
+#define GATEFOLD_SPLIT_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def CompleteInterface : Pass<"gf-complete-interface", "::mlir::ModuleOp"> {
+  let summary = "Find the entry and fill in what its interface leaves out";
+  let description = [{
+    The entry is the function with `gf.entry`, or the only public one. Without
+    attributes, arguments are named `input0`, ... (`input` if there is one), results
+    `output0`, ... (`output`), and each dynamic dimension of an argument is an open
+    dimension of its own, `input0_0` for dimension 0 of `input0`.
+
+    Refused, at the place of the entry: an element type without an equivalent at
+    the interface (16-bit floats among them), a dynamic dimension of a result that has
+    no `gf.shape`, an open dimension that no argument binds, two inputs or two
+    results of one name.
+  }];
+}
+
+def BindParameters : Pass<"gf-bind-parameters", "::mlir::ModuleOp"> {
+  let summary = "Parameters become leading arguments of the entry";
+  let description = [{
+    Each `gf.parameter` becomes an argument, one for each name, in the order of
+    their first use. Arguments are then parameters, inputs, states; results are results,
+    states.
+
+    ```mlir
+    func.func @f(%x: tensor<?x40xf32>) { %w = gf.parameter "w" : tensor<8x40xf32> ... }
+    // becomes
+    func.func @f(%w: tensor<8x40xf32> {gf.name = "w", gf.parameter}, %x: tensor<?x40xf32>) ...
+    ```
+  }];
+  let statistics = [
+    Statistic<"parametersBound", "parameters", "Parameters of the entry">
+  ];
+}
+
+def SizeFunctions : Pass<"gf-size-functions", "::mlir::ModuleOp"> {
+  let summary = "Describe the interface, and compute its sizes";
+  let description = [{
+    Moves the attributes of the entry's interface into `gf.description` of the
+    module, which later passes and the emission read, and adds the function
+    `gatefold_sizes(symbols, sizes)`, which computes all sizes from the open dimensions
+    in the order of runtime/Description.h. A size that overflows is -1. The entry is
+    called `gatefold_run_entry` from here on.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"
+  ];
+}
+
+def DestinationArguments : Pass<"gf-destination-arguments", "::mlir::ModuleOp"> {
+  let summary = "Results of the entry are written into arguments";
+  let description = [{
+    Arguments and results of the entry become memref arguments; any strides, but
+    parameters are contiguous. States are written last, each from a copy, so that a
+    result may be the memory of the state that it follows.
+  }];
+  let dependentDialects = [
+    "::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
+#endif // GATEFOLD_SPLIT_PASSES_TD

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Target.h - The processor that code is made for -----------*- C++ -*-===//
+//
+// What the choice of algorithms and tiles needs to know of a processor. Nothing
+// else depends on which one it is: AVX-512, AVX2, NEON differ in these numbers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PASSES_SUPPORT_TARGET_H
+#define PASSES_SUPPORT_TARGET_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace gatefold {
+
+/// Attribute of the module: a TargetDescription.
+inline constexpr llvm::StringLiteral targetName = "gf.target";
+
+struct TargetDescription {
+  /// Bytes of a vector register, and how many of them there are.
+  int64_t vectorBytes = 32;
+  int64_t vectorRegisters = 16;
+  /// Data caches of one core.
+  int64_t firstCacheBytes = 32 << 10;
+  int64_t secondCacheBytes = 512 << 10;
+
+  /// Elements of a vector in which values of `type` are computed: floats below
+  /// 32 bits are computed in f32.
+  int64_t getLanes(mlir::Type type) const;
+  /// The register tile of a product: rows, and vectors of columns, whose
+  /// accumulators, one row of panels and one broadcast value fit in the
+  /// registers.
+  int64_t getTileRows() const { return 6; }
+  int64_t getTileVectors() const { return vectorRegisters >= 32 ? 4 : 2; }
+  /// Columns of a packed panel.
+  int64_t getPanelWidth(mlir::Type type) const {
+    return getTileVectors() * getLanes(type);
+  }
+
+  /// `native`, `aarch64`, or an LLVM processor name such as `x86-64-v3`; caches
+  /// are those of this machine for `native`, else typical ones.
+  static llvm::Expected<TargetDescription> describe(llvm::StringRef target);
+
+  /// As the module's attribute, and back; a module without it has that of
+  /// x86-64-v3.
+  mlir::DictionaryAttr toAttribute(mlir::MLIRContext *context) const;
+  static TargetDescription fromModule(mlir::ModuleOp module);
+};
+
+} // namespace gatefold
+
+#endif // PASSES_SUPPORT_TARGET_H

@@ -55,7 +55,7 @@ LogicalResult LinearOp::verify() {
            << x << " with panels of another size along k: " << panels;
   int64_t columns = output.getDimSize(rank - 1);
   if (!ShapedType::isDynamic(columns) && !panels.isDynamicDim(0) &&
-      columns > panels.getDimSize(0) * getWidth())
+      llvm::divideCeilSigned(columns, getWidth()) > panels.getDimSize(0))
     return emitOpError("gives ") << columns << " columns from " << panels;
   if (!getInitial())
     return success();

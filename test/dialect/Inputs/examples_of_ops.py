@@ -38,6 +38,9 @@ SETTINGS = {
     "row_top_k": (ATTENTION, ROW_INPUTS + ", %s: tensor<?xf32>"),
     "row_visible": (ATTENTION, ROW_INPUTS),
     "row_values": (ATTENTION, ROW_INPUTS + ", %p: tensor<?xf32>, %v: tensor<?x64xf32>"),
+    "pack": ("EXAMPLE", "%w: tensor<100x40xf32>, %e: tensor<7x40x16xf32>"),
+    "linear": ("EXAMPLE", "%x: tensor<?x40xf32>, %panels: tensor<7x40x16xf32>, "
+               "%b: tensor<100xf32>, %e: tensor<?x100xf32>"),
 }
 
 

@@ -18,13 +18,14 @@
 extern "C" {
 #endif
 
-#define GATEFOLD_ABI_VERSION 1
+#define GATEFOLD_ABI_VERSION 2
 
 enum gatefold_role {
   GATEFOLD_INPUT = 0,
   GATEFOLD_STATE = 1, /* an input that is a state; or a result that is one */
   GATEFOLD_RESULT = 2,
-  GATEFOLD_PARAMETER = 3
+  GATEFOLD_PARAMETER = 3,
+  GATEFOLD_PREPARED = 4 /* made from parameters by `prepare` */
 };
 
 /* Element types, by DLPack's code and bits: f32 {2, 32}, f64 {2, 64},
@@ -47,7 +48,8 @@ typedef struct gatefold_tensor {
   int32_t rank;
   gatefold_element element;
   uint8_t has_initial; /* a state's start, a parameter's default */
-  uint8_t unused[5];
+  uint8_t prepare_only; /* a parameter that the run does not read */
+  uint8_t unused[4];
   double initial;
   /* rank entries; inputs and states only, else null */
   const gatefold_binding *bindings;
@@ -78,30 +80,41 @@ typedef struct gatefold_description {
   const char *json; /* all of this for programs, see runtime/README.md */
   const char *const *symbols; /* names of the open dimensions */
 
-  int64_t input_count, result_count, parameter_count;
+  int64_t input_count, result_count, parameter_count, prepared_count;
   const gatefold_tensor *inputs;  /* tensors, then states */
   const gatefold_tensor *results; /* results, then states */
   const gatefold_tensor *parameters;
+  const gatefold_tensor *prepared; /* named by what they are made from */
 
   int64_t value_check_count, size_check_count;
   const gatefold_value_check *value_checks;
   const gatefold_size_check *size_checks;
 
   /* From the open dimensions (each 0..2^31 - 1) to all sizes (of inputs,
-   * results, parameters in order, then bounds and the sides of checks; -1 where
-   * one overflows), and to the bytes of the arena of a run (-1 where that
-   * overflows). Pure; the sizes of parameters do not depend on the symbols. */
+   * results, parameters, prepared tensors in order, then bounds and the sides of
+   * checks; -1 where one overflows), and to the bytes of the arena of a run (-1
+   * where that overflows). Pure; the sizes of parameters and of prepared tensors
+   * do not depend on the symbols. */
   int64_t size_count;
   void (*sizes)(const int64_t *symbols, int64_t *sizes);
   int64_t (*arena_bytes)(const int64_t *symbols);
 
   /* Computes. `arguments` holds pointers to MLIR memref descriptors (allocated,
    * aligned, offset, sizes[rank], strides[rank]; all i64/pointers): parameters
-   * (contiguous, 64-byte aligned), then inputs (any strides), then results (any
-   * strides, no overlap with anything else). `arena` is 64-byte aligned.
+   * and prepared tensors (contiguous, 64-byte aligned; the data of a parameter
+   * that is `prepare_only` may be null), then inputs, then results (no overlap with
+   * anything else), both with a last stride of 1 and any others. `arena` is 64-byte aligned.
    * Returns 0, or the code of an error of the run: see gatefold_run_error.
    * Flush-to-zero is the runtime's business. */
   int32_t (*run)(void *const *arguments, void *arena);
+
+  /* Makes the prepared tensors, once. `arguments` holds the descriptors of
+   * parameters, then prepared tensors (contiguous, 64-byte aligned), which it
+   * writes; `arena` has prepare_arena_bytes() bytes (-1 where that overflows)
+   * and is 64-byte aligned. Returns as `run` does. Null, both, where there are no
+   * prepared tensors. */
+  int64_t (*prepare_arena_bytes)(void);
+  int32_t (*prepare)(void *const *arguments, void *arena);
 
   /* Embedded weights: parameter_count pointers to contiguous data, or null; an
    * entry is null where that parameter has none. What is 64-byte aligned is

@@ -3,6 +3,7 @@
 // Run.cpp - one run: all checks, the workspace, the call, and what is copied
 // around it.
 
+#include "runtime/Call.h"
 #include "runtime/Checks.h"
 #include "runtime/Element.h"
 #include "runtime/FlushToZero.h"
@@ -16,6 +17,12 @@ using namespace gatefold::runtime;
 // Arguments
 //===----------------------------------------------------------------------===//
 
+/// Whether compiled code can work on a tensor where it is: it loads whole
+/// elements, and those of the last dimension side by side.
+static bool isUsable(const View &view) {
+  return view.isAligned() && view.hasContiguousRows();
+}
+
 /// Makes the views of the inputs, and of the results unless these are null.
 static void makeArguments(gatefold_context &context,
                           const DLTensor *const *inputs,
@@ -27,9 +34,9 @@ static void makeArguments(gatefold_context &context,
     const gatefold_tensor &input = description.inputs[i];
     *argument = {};
     argument->view = viewOf(*inputs[i], elementBytes(input.element), strides);
-    // Compiled code loads whole elements; and it may be some time until a state
-    // that its result overwrites is read for the last time.
-    argument->isCopied = !argument->view.isAligned();
+    // Until a state that its result overwrites is read for the last time it
+    // may be some time.
+    argument->isCopied = !isUsable(argument->view);
     argument->hasRoom = argument->isCopied || input.role == GATEFOLD_STATE;
     strides += input.rank;
   }
@@ -37,7 +44,7 @@ static void makeArguments(gatefold_context &context,
     const gatefold_tensor &result = description.results[r];
     *argument = {};
     argument->view = viewOf(*results[r], elementBytes(result.element), strides);
-    argument->isCopied = argument->hasRoom = !argument->view.isAligned();
+    argument->isCopied = argument->hasRoom = !isUsable(argument->view);
     strides += result.rank;
     ++argument;
   }
@@ -216,21 +223,6 @@ static gatefold_status chooseWorkspace(gatefold_context &context, size_t needed,
 // The call
 //===----------------------------------------------------------------------===//
 
-/// Writes a memref descriptor and moves on behind it.
-static void *describe(int64_t *&descriptor, const void *data, int32_t rank,
-                      const int64_t *shape, const int64_t *strides) {
-  int64_t *begin = descriptor;
-  descriptor[0] = descriptor[1] = (int64_t)(intptr_t)data;
-  descriptor[2] = 0;
-  descriptor += 3;
-  for (int32_t d = 0; d < rank; ++d) {
-    descriptor[d] = shape[d];
-    descriptor[rank + d] = strides[d];
-  }
-  descriptor += 2 * rank;
-  return begin;
-}
-
 /// The copy of an argument in the workspace.
 static View copyOf(const Argument &argument, char *base, int64_t *strides) {
   const View &view = argument.view;
@@ -247,10 +239,13 @@ static gatefold_status call(gatefold_context &context, char *base) {
   int64_t packed[maximalRank];
   for (int64_t p = 0; p < description.parameter_count; ++p) {
     const gatefold_tensor &parameter = description.parameters[p];
-    const int64_t *shape = model.sizes + parameter.first_size;
-    packedStrides(shape, parameter.rank, packed);
-    *pointer++ = describe(descriptor, model.parameters[p], parameter.rank,
-                          shape, packed);
+    *pointer++ = describePacked(descriptor, model.parameters[p], parameter.rank,
+                                model.sizes + parameter.first_size);
+  }
+  for (int64_t p = 0; p < description.prepared_count; ++p) {
+    const gatefold_tensor &prepared = description.prepared[p];
+    *pointer++ = describePacked(descriptor, model.prepared[p], prepared.rank,
+                                model.sizes + prepared.first_size);
   }
   int64_t argumentCount = description.input_count + description.result_count;
   for (int64_t a = 0; a < argumentCount; ++a) {
@@ -273,15 +268,8 @@ static gatefold_status call(gatefold_context &context, char *base) {
     FlushToZero mode;
     error = description.run(context.pointers, base);
   }
-  if (error == GATEFOLD_RUN_EMPTY_REDUCTION) {
-    context.message.append("max, min or argmax of no elements");
-    return GATEFOLD_BAD_DATA;
-  }
-  if (error != GATEFOLD_RUN_OK) {
-    context.message.append("the compiled code reports the unknown error %d",
-                           error);
-    return GATEFOLD_BAD_DATA;
-  }
+  if (gatefold_status status = statusOf(error, context.message))
+    return status;
   for (int64_t a = description.input_count; a < argumentCount; ++a)
     if (context.arguments[a].isCopied)
       copy(context.arguments[a].view,

@@ -76,8 +76,9 @@ gatefold_status gatefold_result_shapes(gatefold_context *context,
 
 /* Bytes of workspace that `run` needs for these inputs. This counts a copy of
  * each state and of each input whose data do not stand at a multiple of the
- * element's size; a result of that kind needs a copy more, and `run` says how
- * many bytes it needs then. */
+ * element's size, or whose last dimension is not contiguous (a stride other
+ * than 1, in a dimension of 2 or more); a result of that kind needs a copy more,
+ * and `run` says how many bytes it needs then. */
 gatefold_status gatefold_workspace_size(gatefold_context *context,
                                         const DLTensor *const *inputs,
                                         size_t *bytes);

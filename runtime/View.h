@@ -25,6 +25,8 @@ struct View {
   bool isEmpty() const;
   /// False where an element does not stand at a multiple of its size.
   bool isAligned() const { return (uintptr_t)data % elementBytes == 0; }
+  /// True if the elements of the last dimension stand side by side.
+  bool hasContiguousRows() const { return rank == 0 || strides[rank - 1] == 1; }
   /// Bytes of its elements side by side.
   int64_t packedBytes() const;
 };

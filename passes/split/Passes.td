@@ -56,9 +56,9 @@ def SizeFunctions : Pass<"gf-size-functions", "::mlir::ModuleOp"> {
 def DestinationArguments : Pass<"gf-destination-arguments", "::mlir::ModuleOp"> {
   let summary = "Results of the entry are written into arguments";
   let description = [{
-    Arguments and results of the entry become memref arguments; any strides, but
-    parameters are contiguous. States are written last, each from a copy, so that a
-    result may be the memory of the state that it follows.
+    Arguments and results of the entry become memref arguments: their last dimension is
+    contiguous, parameters wholly. States are written last, each from a copy, so that
+    a result may be the memory of the state that it follows.
   }];
   let dependentDialects = [
     "::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect"

@@ -2,8 +2,8 @@
 // RUN: gatefold-opt %s --gf-bind-parameters --gf-size-functions --gf-destination-arguments | FileCheck %s
 
 // CHECK-LABEL: func @gatefold_run_entry
-// CHECK-SAME: %[[W:[^:]*]]: memref<4xf32>, %[[X:[^:]*]]: memref<4xf32, strided<[?], offset: ?>>, %[[H:[^:]*]]: memref<4xf32, strided<[?], offset: ?>>
-// CHECK-SAME: %[[Y:[^:]*]]: memref<4xf32, strided<[?], offset: ?>>, %[[NEXT:[^:]*]]: memref<4xf32, strided<[?], offset: ?>>) {
+// CHECK-SAME: %[[W:[^:]*]]: memref<4xf32>, %[[X:[^:]*]]: memref<4xf32, strided<[1], offset: ?>>, %[[H:[^:]*]]: memref<4xf32, strided<[1], offset: ?>>
+// CHECK-SAME: %[[Y:[^:]*]]: memref<4xf32, strided<[1], offset: ?>>, %[[NEXT:[^:]*]]: memref<4xf32, strided<[1], offset: ?>>) {
 func.func @f(%x: tensor<4xf32> {gf.name = "x", gf.shape = affine_map<() -> (4)>},
              %h: tensor<4xf32> {gf.name = "h", gf.state, gf.shape = affine_map<() -> (4)>})
     -> (tensor<4xf32> {gf.name = "y", gf.shape = affine_map<() -> (4)>},

@@ -62,6 +62,58 @@ static void testStrides(gatefold_context *context, Case *data) {
   CHECK(isRight(data, data->state));
 }
 
+/* Where the last dimension is not contiguous, and only there, the run works on
+ * a copy in the workspace. */
+static void testLastDimension(gatefold_context *context, Case *data) {
+  setUp(data, 2, 3);
+  int64_t rowsApart[] = {50, 9, 1}, everySecond[] = {12, 4, 2};
+  float x[2 * 50] = {0}, wide[2 * 12] = {0};
+  for (int place = 0; place < 12; ++place)
+    x[place / 6 * 50 + place / 2 % 3 * 9 + place % 2] = data->x[place];
+  data->tensors[X].data = x;
+  data->tensors[X].strides = rowsApart;
+  size_t bytes = 0;
+  const DLTensor *const *inputs = (const DLTensor *const *)data->inputs;
+  CHECK_STATUS(context, gatefold_workspace_size(context, inputs, &bytes),
+               GATEFOLD_OK, "");
+  CHECK(bytes == 64 + 64 + 63); /* the arena, the state, slack */
+  CHECK_STATUS(context, runCase(context, data), GATEFOLD_OK, "");
+  CHECK(isRight(data, data->state));
+
+  for (int place = 0; place < 12; ++place)
+    wide[2 * place] = data->x[place];
+  data->tensors[X].data = wide;
+  data->tensors[X].strides = everySecond;
+  memset(data->y, 0, sizeof(data->y));
+  CHECK_STATUS(context, gatefold_workspace_size(context, inputs, &bytes),
+               GATEFOLD_OK, "");
+  CHECK(bytes == 64 + 64 + 64 + 63); /* x too */
+  char *workspace = malloc(bytes + 64);
+  CHECK_STATUS(context,
+               gatefold_run(context, inputs, data->results, workspace, bytes),
+               GATEFOLD_OK, "");
+  CHECK(isRight(data, data->state));
+
+  /* A result of that kind needs its own room. */
+  float y[2 * 12] = {0};
+  data->tensors[INPUT_COUNT + Y].data = y;
+  data->tensors[INPUT_COUNT + Y].strides = everySecond;
+  CHECK_STATUS(context,
+               gatefold_run(context, inputs, data->results, workspace, bytes),
+               GATEFOLD_INVALID_ARGUMENT,
+               "the workspace has 255 bytes, this run needs 319");
+  CHECK_STATUS(
+      context,
+      gatefold_run(context, inputs, data->results, workspace, bytes + 64),
+      GATEFOLD_OK, "");
+  for (int place = 0; place < 12; ++place) {
+    data->y[place] = y[2 * place];
+    CHECK(y[2 * place + 1] == 0);
+  }
+  CHECK(isRight(data, data->state));
+  free(workspace);
+}
+
 /* A dimension of size 1 may have any stride. */
 static void testUnusedStrides(gatefold_context *context, Case *data) {
   setUp(data, 1, 1);
@@ -215,6 +267,7 @@ void testRun(void) {
   Case data;
   testSizes(context, &data);
   testStrides(context, &data);
+  testLastDimension(context, &data);
   testUnusedStrides(context, &data);
   testAlignment(context, &data);
   testWorkspace(context, &data);

@@ -34,20 +34,20 @@ static const gatefold_binding bindPadded[] = {{1, 0, 2, 1}};
 static const gatefold_binding bindB2[] = {{0, 0, 1, 0}, {-1, 0, 0, 0}};
 
 static const gatefold_tensor inputs[] = {
-    {"x", GATEFOLD_INPUT, 3, F32, 0, {0}, 0, bindBT2, namesBT2, 0},
-    {"lengths", GATEFOLD_INPUT, 1, I32, 0, {0}, 0, bindBT2, namesBT2, 3},
-    {"tokens", GATEFOLD_INPUT, 2, I64, 0, {0}, 0, bindBT2, namesBT2, 4},
-    {"mask", GATEFOLD_INPUT, 1, BOOL, 0, {0}, 0, bindBT2, namesBT2, 6},
-    {"padded", GATEFOLD_INPUT, 1, F32, 0, {0}, 0, bindPadded, namesPadded, 7},
-    {"h", GATEFOLD_STATE, 2, F32, 1, {0}, 0.5, bindB2, namesB2, 8}};
+    {"x", GATEFOLD_INPUT, 3, F32, 0, 0, {0}, 0, bindBT2, namesBT2, 0},
+    {"lengths", GATEFOLD_INPUT, 1, I32, 0, 0, {0}, 0, bindBT2, namesBT2, 3},
+    {"tokens", GATEFOLD_INPUT, 2, I64, 0, 0, {0}, 0, bindBT2, namesBT2, 4},
+    {"mask", GATEFOLD_INPUT, 1, BOOL, 0, 0, {0}, 0, bindBT2, namesBT2, 6},
+    {"padded", GATEFOLD_INPUT, 1, F32, 0, 0, {0}, 0, bindPadded, namesPadded, 7},
+    {"h", GATEFOLD_STATE, 2, F32, 1, 0, {0}, 0.5, bindB2, namesB2, 8}};
 static const gatefold_tensor results[] = {
-    {"y", GATEFOLD_RESULT, 3, F32, 0, {0}, 0, NULL, namesBT2, 10},
-    {"total", GATEFOLD_RESULT, 0, F64, 0, {0}, 0, NULL, NULL, 13},
-    {"h", GATEFOLD_STATE, 2, F32, 0, {0}, 0, NULL, namesB2, 13}};
+    {"y", GATEFOLD_RESULT, 3, F32, 0, 0, {0}, 0, NULL, namesBT2, 10},
+    {"total", GATEFOLD_RESULT, 0, F64, 0, 0, {0}, 0, NULL, NULL, 13},
+    {"h", GATEFOLD_STATE, 2, F32, 0, 0, {0}, 0, NULL, namesB2, 13}};
 static const gatefold_tensor parameters[] = {
-    {"fc.weight", GATEFOLD_PARAMETER, 2, F32, 0, {0}, 0, NULL, names22, 15},
-    {"fc.bias", GATEFOLD_PARAMETER, 1, F32, 1, {0}, 0.25, NULL, names22, 17},
-    {"scale", GATEFOLD_PARAMETER, 1, I64, 0, {0}, 0, NULL, names1, 18}};
+    {"fc.weight", GATEFOLD_PARAMETER, 2, F32, 0, 0, {0}, 0, NULL, names22, 15},
+    {"fc.bias", GATEFOLD_PARAMETER, 1, F32, 1, 0, {0}, 0.25, NULL, names22, 17},
+    {"scale", GATEFOLD_PARAMETER, 1, I64, 0, 0, {0}, 0, NULL, names1, 18}};
 
 /* 19: T, 20: the number of tokens. */
 static const gatefold_value_check valueChecks[] = {{LENGTHS, 1, 19},
@@ -94,6 +94,11 @@ static int32_t run(void *const *arguments, void *arena) {
   for (int p = 0; p < PARAMETER_COUNT; ++p)
     CHECK((uintptr_t)a[p]->aligned % 64 == 0);
   CHECK(a[WEIGHT]->numbers[2] == 2 && a[WEIGHT]->numbers[3] == 1);
+  /* Whatever the caller's strides are. */
+  for (int i = 0; i < INPUT_COUNT; ++i)
+    CHECK(in[i]->numbers[2 * inputs[i].rank - 1] == 1);
+  for (int r = 0; r < RESULT_COUNT; ++r)
+    CHECK(results[r].rank == 0 || out[r]->numbers[2 * results[r].rank - 1] == 1);
   double total = 0;
   memset(arena, 0xAA, (size_t)(bCount * tCount * 8));
   /* Before the state that comes in is read: in place it must have been saved.
@@ -125,26 +130,23 @@ static int32_t run(void *const *arguments, void *arena) {
   return GATEFOLD_RUN_OK;
 }
 
-const gatefold_description sample = {GATEFOLD_ABI_VERSION,
-                                     2,
-                                     "sample",
-                                     "{}",
-                                     symbols,
-                                     INPUT_COUNT,
-                                     RESULT_COUNT,
-                                     PARAMETER_COUNT,
-                                     inputs,
-                                     results,
-                                     parameters,
-                                     2,
-                                     0,
-                                     valueChecks,
-                                     NULL,
-                                     21,
-                                     sizes,
-                                     arenaBytes,
-                                     run,
-                                     NULL};
+const gatefold_description sample = {.abi_version = GATEFOLD_ABI_VERSION,
+                                     .symbol_count = 2,
+                                     .name = "sample",
+                                     .json = "{}",
+                                     .symbols = symbols,
+                                     .input_count = INPUT_COUNT,
+                                     .result_count = RESULT_COUNT,
+                                     .parameter_count = PARAMETER_COUNT,
+                                     .inputs = inputs,
+                                     .results = results,
+                                     .parameters = parameters,
+                                     .value_check_count = 2,
+                                     .value_checks = valueChecks,
+                                     .size_count = 21,
+                                     .sizes = sizes,
+                                     .arena_bytes = arenaBytes,
+                                     .run = run};
 
 /*===-- Data
  * ----------------------------------------------------------------===*/

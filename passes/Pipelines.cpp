@@ -70,6 +70,8 @@ static void buildBufferize(OpPassManager &manager, const PipelineOptions &) {
 
 static void buildCpu(OpPassManager &manager, const PipelineOptions &) {
   manager.addPass(createOutlineKernels());
+  manager.addPass(createPackToVectors());
+  manager.addPass(createLinearToVectors());
   manager.addNestedPass<func::FuncOp>(createLinalgToLoops());
   manager.addPass(createLoopInvariantCodeMotionPass());
   manager.addNestedPass<func::FuncOp>(createExpandOpenShapes());

@@ -18,6 +18,43 @@ namespace gatefold {
 using namespace mlir;
 using namespace gatefold;
 
+static LogicalResult returnCodes(func::FuncOp entry) {
+  SmallVector<cf::AssertOp> assertions;
+  SmallVector<func::ReturnOp> returns;
+  entry.walk([&](cf::AssertOp op) { assertions.push_back(op); });
+  entry.walk([&](func::ReturnOp op) { returns.push_back(op); });
+  OpBuilder builder(entry.getContext());
+  entry->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
+                 builder.getUnitAttr());
+  Type i32 = builder.getI32Type();
+  auto makeReturn = [&](Location loc, int32_t code) {
+    Value value = arith::ConstantIntOp::create(builder, loc, i32, code);
+    func::ReturnOp::create(builder, loc, value);
+  };
+  for (func::ReturnOp op : returns) {
+    builder.setInsertionPoint(op);
+    makeReturn(op.getLoc(), GATEFOLD_RUN_OK);
+    op.erase();
+  }
+  entry.setFunctionType(builder.getFunctionType(entry.getArgumentTypes(), i32));
+
+  Block *failed = nullptr;
+  for (cf::AssertOp op : assertions) {
+    if (!isa<func::FuncOp>(op->getParentOp()))
+      return op.emitError("stands in a region; run this after scf-to-cf");
+    if (!failed) {
+      failed = builder.createBlock(&entry.getBody(), entry.getBody().end());
+      makeReturn(op.getLoc(), GATEFOLD_RUN_EMPTY_REDUCTION);
+    }
+    Block *block = op->getBlock();
+    Block *rest = block->splitBlock(op->getNextNode());
+    builder.setInsertionPoint(op);
+    cf::CondBranchOp::create(builder, op.getLoc(), op.getArg(), rest, failed);
+    op.erase();
+  }
+  return success();
+}
+
 namespace {
 struct LowerAssertions : gatefold::impl::LowerAssertionsBase<LowerAssertions> {
   void runOnOperation() override {
@@ -25,46 +62,16 @@ struct LowerAssertions : gatefold::impl::LowerAssertionsBase<LowerAssertions> {
     FailureOr<Interface> interface = Interface::fromModule(module);
     if (failed(interface))
       return signalPassFailure();
-    auto entry = module.lookupSymbol<func::FuncOp>(runFunction);
-    if (!entry || entry.getNumResults() != 0) {
-      module.emitError("has no entry that agrees with ") << descriptionName;
+    auto functions = findEntryFunctions(module, *interface, /*haveArena=*/true);
+    if (failed(functions))
       return signalPassFailure();
-    }
-    SmallVector<cf::AssertOp> assertions;
-    SmallVector<func::ReturnOp> returns;
-    entry.walk([&](cf::AssertOp op) { assertions.push_back(op); });
-    entry.walk([&](func::ReturnOp op) { returns.push_back(op); });
-    OpBuilder builder(&getContext());
-    entry->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
-                   builder.getUnitAttr());
-    Type i32 = builder.getI32Type();
-    auto makeReturn = [&](Location loc, int32_t code) {
-      Value value = arith::ConstantIntOp::create(builder, loc, i32, code);
-      func::ReturnOp::create(builder, loc, value);
-    };
-    for (func::ReturnOp op : returns) {
-      builder.setInsertionPoint(op);
-      makeReturn(op.getLoc(), GATEFOLD_RUN_OK);
-      op.erase();
-    }
-    entry.setFunctionType(
-        builder.getFunctionType(entry.getArgumentTypes(), i32));
-
-    Block *failed = nullptr;
-    for (cf::AssertOp op : assertions) {
-      if (!isa<func::FuncOp>(op->getParentOp())) {
-        op.emitError("stands in a region; run this after scf-to-cf");
+    for (EntryFunction &entry : *functions) {
+      if (entry.function.getNumResults() != 0) {
+        entry.function->emitError("returns something already");
         return signalPassFailure();
       }
-      if (!failed) {
-        failed = builder.createBlock(&entry.getBody(), entry.getBody().end());
-        makeReturn(op.getLoc(), GATEFOLD_RUN_EMPTY_REDUCTION);
-      }
-      Block *block = op->getBlock();
-      Block *rest = block->splitBlock(op->getNextNode());
-      builder.setInsertionPoint(op);
-      cf::CondBranchOp::create(builder, op.getLoc(), op.getArg(), rest, failed);
-      op.erase();
+      if (failed(returnCodes(entry.function)))
+        return signalPassFailure();
     }
   }
 };

@@ -28,6 +28,30 @@ def OutlineKernels : Pass<"gf-outline-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def PackToVectors : Pass<"gf-pack-to-vectors", "::mlir::ModuleOp"> {
+  let summary = "Packings of a matrix into panels to loops";
+  let description = [{
+    Each `gf.pack` on buffers becomes loops; columns behind the matrix's are 0.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+  let statistics = [Statistic<"matricesPacked", "matrices", "Packings lowered">];
+}
+
+def LinearToVectors : Pass<"gf-linear-to-vectors", "::mlir::ModuleOp"> {
+  let summary = "Products on packed panels to loops";
+  let description = [{
+    Each `gf.linear` on buffers becomes loops that add the terms in the order of k.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+  let statistics = [Statistic<"productsLowered", "products", "Products lowered">];
+}
+
 def LinalgToLoops : Pass<"gf-linalg-to-loops", "::mlir::func::FuncOp"> {
   let summary = "Linalg on buffers to loops with accumulators in registers";
   let description = [{

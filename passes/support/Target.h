@@ -26,6 +26,10 @@ struct TargetDescription {
   int64_t firstCacheBytes = 32 << 10;
   int64_t secondCacheBytes = 512 << 10;
 
+  /// Whether a * b + c is one instruction: not in SSE.
+  bool hasFusedMultiplyAdd() const {
+    return vectorBytes > 16 || vectorRegisters > 16;
+  }
   /// Elements of a vector in which values of `type` are computed: floats below
   /// 32 bits are computed in f32.
   int64_t getLanes(mlir::Type type) const;

@@ -3,6 +3,7 @@
 // Context.cpp - making and freeing contexts.
 
 #include "runtime/Context.h"
+#include "runtime/Call.h"
 
 using namespace gatefold::runtime;
 
@@ -26,23 +27,25 @@ gatefold_status gatefold_context_create(const gatefold_model *model,
   if (!made)
     return GATEFOLD_OUT_OF_MEMORY;
 
-  size_t parameterCount = (size_t)description.parameter_count;
+  size_t constantCount =
+      (size_t)description.parameter_count + (size_t)description.prepared_count;
   size_t argumentCount =
       (size_t)description.input_count + (size_t)description.result_count;
   size_t argumentRank =
       totalRank(description.inputs, description.input_count) +
       totalRank(description.results, description.result_count);
-  // Two pointers and an offset, then sizes and strides.
-  size_t words = 3 * (parameterCount + argumentCount) +
-                 2 * (argumentRank + totalRank(description.parameters,
-                                               description.parameter_count));
+  size_t words =
+      descriptorWords(description.parameters, description.parameter_count) +
+      descriptorWords(description.prepared, description.prepared_count) +
+      descriptorWords(description.inputs, description.input_count) +
+      descriptorWords(description.results, description.result_count);
   made->model = model;
   made->symbols = allocateZeroed<int64_t>(description.symbol_count);
   made->origins = allocateZeroed<Origin>(description.symbol_count);
   made->sizes = allocateZeroed<int64_t>(description.size_count);
   made->arguments = allocateZeroed<Argument>(argumentCount);
   made->strides = allocateZeroed<int64_t>(argumentRank);
-  made->pointers = allocateZeroed<void *>(parameterCount + argumentCount);
+  made->pointers = allocateZeroed<void *>(constantCount + argumentCount);
   made->descriptors = allocateZeroed<int64_t>(words);
   if (!made->symbols || !made->origins || !made->sizes || !made->arguments ||
       !made->strides || !made->pointers || !made->descriptors) {

@@ -40,7 +40,8 @@ struct gatefold_context {
   gatefold::runtime::Argument *arguments;
   /// Memory of the arguments' strides.
   int64_t *strides;
-  /// What compiled code is given: per parameter, input and result a descriptor.
+  /// What compiled code is given: per parameter, prepared tensor, input and
+  /// result a descriptor.
   void **pointers;
   int64_t *descriptors;
   /// The context's own workspace.

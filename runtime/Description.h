@@ -47,7 +47,7 @@ typedef struct gatefold_tensor {
   int32_t role; /* gatefold_role */
   int32_t rank;
   gatefold_element element;
-  uint8_t has_initial; /* a state's start, a parameter's default */
+  uint8_t has_initial;  /* a state's start, a parameter's default */
   uint8_t prepare_only; /* a parameter that the run does not read */
   uint8_t unused[4];
   double initial;
@@ -91,10 +91,10 @@ typedef struct gatefold_description {
   const gatefold_size_check *size_checks;
 
   /* From the open dimensions (each 0..2^31 - 1) to all sizes (of inputs,
-   * results, parameters, prepared tensors in order, then bounds and the sides of
-   * checks; -1 where one overflows), and to the bytes of the arena of a run (-1
-   * where that overflows). Pure; the sizes of parameters and of prepared tensors
-   * do not depend on the symbols. */
+   * results, parameters, prepared tensors in order, then bounds and the sides
+   * of checks; -1 where one overflows), and to the bytes of the arena of a run
+   * (-1 where that overflows). Pure; the sizes of parameters and of prepared
+   * tensors do not depend on the symbols. */
   int64_t size_count;
   void (*sizes)(const int64_t *symbols, int64_t *sizes);
   int64_t (*arena_bytes)(const int64_t *symbols);
@@ -102,17 +102,17 @@ typedef struct gatefold_description {
   /* Computes. `arguments` holds pointers to MLIR memref descriptors (allocated,
    * aligned, offset, sizes[rank], strides[rank]; all i64/pointers): parameters
    * and prepared tensors (contiguous, 64-byte aligned; the data of a parameter
-   * that is `prepare_only` may be null), then inputs, then results (no overlap with
-   * anything else), both with a last stride of 1 and any others. `arena` is 64-byte aligned.
-   * Returns 0, or the code of an error of the run: see gatefold_run_error.
-   * Flush-to-zero is the runtime's business. */
+   * that is `prepare_only` may be null), then inputs, then results (no overlap
+   * with anything else), both with a last stride of 1 and any others. `arena`
+   * is 64-byte aligned. Returns 0, or the code of an error of the run: see
+   * gatefold_run_error. Flush-to-zero is the runtime's business. */
   int32_t (*run)(void *const *arguments, void *arena);
 
   /* Makes the prepared tensors, once. `arguments` holds the descriptors of
    * parameters, then prepared tensors (contiguous, 64-byte aligned), which it
    * writes; `arena` has prepare_arena_bytes() bytes (-1 where that overflows)
-   * and is 64-byte aligned. Returns as `run` does. Null, both, where there are no
-   * prepared tensors. */
+   * and is 64-byte aligned. Returns as `run` does. Null, both, where there are
+   * no prepared tensors. */
   int64_t (*prepare_arena_bytes)(void);
   int32_t (*prepare)(void *const *arguments, void *arena);
 

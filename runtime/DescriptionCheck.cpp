@@ -116,7 +116,9 @@ bool checkDescription(const gatefold_description &description,
       (description.value_check_count > 0 && !description.value_checks) ||
       description.size_check_count < 0 ||
       (description.size_check_count > 0 && !description.size_checks) ||
-      !description.sizes || !description.arena_bytes || !description.run) {
+      !description.sizes || !description.arena_bytes || !description.run ||
+      !description.prepare != !description.prepare_arena_bytes ||
+      (description.prepared_count > 0 && !description.prepare)) {
     message.append("malformed description: a part is missing");
     return false;
   }
@@ -127,6 +129,8 @@ bool checkDescription(const gatefold_description &description,
          checkTensors(description, description.parameters,
                       description.parameter_count, /*isBound=*/false,
                       message) &&
+         checkTensors(description, description.prepared,
+                      description.prepared_count, /*isBound=*/false, message) &&
          checkSymbols(description, message) &&
          checkRunChecks(description, message);
 }

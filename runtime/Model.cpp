@@ -51,9 +51,11 @@ gatefold_status gatefold_create(const gatefold_description *description,
 
   made->sizes = allocateZeroed<int64_t>(description->size_count);
   made->parameters = allocateZeroed<const void *>(description->parameter_count);
+  made->prepared = allocateZeroed<void *>(description->prepared_count);
   made->inputOfResult = allocateZeroed<int64_t>(description->result_count);
   int64_t *symbols = allocateZeroed<int64_t>(description->symbol_count);
-  if (!made->sizes || !made->parameters || !made->inputOfResult || !symbols) {
+  if (!made->sizes || !made->parameters || !made->prepared ||
+      !made->inputOfResult || !symbols) {
     free(symbols);
     gatefold_destroy(made);
     *model = nullptr;
@@ -70,6 +72,7 @@ void gatefold_destroy(gatefold_model *model) {
     return;
   free(model->sizes);
   free(model->parameters);
+  free(model->prepared);
   free(model->weights);
   free(model->inputOfResult);
   free(model);

@@ -17,12 +17,15 @@ struct gatefold_model {
   /// call returns this.
   gatefold_status fault;
   bool isPrepared;
-  /// All sizes with open dimensions of 0; those of parameters do not depend on
-  /// them.
+  /// All sizes with open dimensions of 0; those of parameters and prepared
+  /// tensors do not depend on them.
   int64_t *sizes;
-  /// Per parameter its contiguous, 64-byte aligned data.
+  /// Per parameter its contiguous, 64-byte aligned data; null after `prepare`
+  /// where the run does not read it.
   const void **parameters;
-  /// The copies among them, one block.
+  /// Per prepared tensor the same.
+  void **prepared;
+  /// Prepared tensors and copies of parameters, one block.
   void *weights;
   /// Per result the number of the input that is the same state, or -1.
   int64_t *inputOfResult;

@@ -2,8 +2,10 @@
 //
 // Prepare.cpp - takes the weights of a model, once.
 
+#include "runtime/Call.h"
 #include "runtime/Checks.h"
 #include "runtime/Element.h"
+#include "runtime/FlushToZero.h"
 #include "runtime/Model.h"
 #include "runtime/Nearest.h"
 
@@ -26,6 +28,9 @@ public:
   ~Preparation() {
     free(weightOf);
     free(parameterOf);
+    free(temporary);
+    free(descriptors);
+    free(pointers);
   }
 
   gatefold_status run();
@@ -35,26 +40,24 @@ private:
   gatefold_status reportMissing();
   gatefold_status reportUnknown();
   gatefold_status checkWeight(int64_t parameter);
+  gatefold_status allocate(size_t kept, size_t lost, bool fits);
   gatefold_status place();
+  gatefold_status compute(char *arena);
   void copyIn(int64_t parameter, char *target);
+  const void *findInPlace(int64_t parameter) const;
 
   bool hasUsableEmbedded(int64_t parameter) const {
     return description.embedded && description.embedded[parameter];
   }
-  /// True if the embedded weight serves where it is.
-  bool isUsedInPlace(int64_t parameter) const {
-    return weightOf[parameter] == none && hasUsableEmbedded(parameter) &&
-           (uintptr_t)description.embedded[parameter] % alignment == 0;
-  }
   const int64_t *shapeOf(int64_t parameter) const {
     return model.sizes + description.parameters[parameter].first_size;
   }
-  int64_t bytesOf(int64_t parameter) const {
-    const gatefold_tensor &tensor = description.parameters[parameter];
+  /// Adds the bytes of a tensor; false where that overflows.
+  bool addBytes(size_t &total, const gatefold_tensor &tensor) const {
     int64_t bytes = 0;
-    checkedBytes(shapeOf(parameter), tensor.rank, elementBytes(tensor.element),
-                 bytes);
-    return bytes;
+    return checkedBytes(model.sizes + tensor.first_size, tensor.rank,
+                        elementBytes(tensor.element), bytes) &&
+           bytes >= 0 && addAligned(total, bytes);
   }
 
   gatefold_model &model;
@@ -67,6 +70,11 @@ private:
   /// parameter.
   int64_t *weightOf = nullptr;
   int64_t *parameterOf = nullptr;
+  /// What only `prepare` needs: parameters that the run does not read, and the
+  /// arena; descriptors of its arguments.
+  void *temporary = nullptr;
+  int64_t *descriptors = nullptr;
+  void **pointers = nullptr;
 };
 
 } // namespace
@@ -178,10 +186,6 @@ gatefold_status Preparation::checkWeight(int64_t parameter) {
 
 void Preparation::copyIn(int64_t parameter, char *target) {
   const gatefold_tensor &expected = description.parameters[parameter];
-  if (weightOf[parameter] == none && hasUsableEmbedded(parameter)) {
-    memcpy(target, description.embedded[parameter], (size_t)bytesOf(parameter));
-    return;
-  }
   int64_t strides[maximalRank], sourceStrides[maximalRank];
   packedStrides(shapeOf(parameter), expected.rank, strides);
   View view = {target, expected.rank, elementBytes(expected.element),
@@ -191,36 +195,114 @@ void Preparation::copyIn(int64_t parameter, char *target) {
                       sourceStrides));
     return;
   }
+  if (hasUsableEmbedded(parameter)) {
+    memcpy(target, description.embedded[parameter], (size_t)view.packedBytes());
+    return;
+  }
   char element[8];
   encode(expected.element, expected.initial, element);
   fill(view, element);
 }
 
-gatefold_status Preparation::place() {
-  size_t total = alignment;
-  bool fits = true;
-  for (int64_t p = 0; p < description.parameter_count; ++p)
-    if (!isUsedInPlace(p))
-      fits &= addAligned(total, bytesOf(p));
-  model.weights = fits ? malloc(total) : nullptr;
-  if (!model.weights) {
-    message.append("no memory for the weights");
-    if (fits)
-      message.append(": %llu bytes", (unsigned long long)total);
-    return GATEFOLD_OUT_OF_MEMORY;
+/// Where a parameter can be read without a copy, or null: embedded, or the
+/// caller's if nobody needs it after this call.
+const void *Preparation::findInPlace(int64_t parameter) const {
+  const gatefold_tensor &expected = description.parameters[parameter];
+  const void *found = nullptr;
+  if (weightOf[parameter] == none) {
+    found = hasUsableEmbedded(parameter) ? description.embedded[parameter]
+                                         : nullptr;
+  } else if (expected.prepare_only) {
+    int64_t strides[maximalRank], packed[maximalRank];
+    View view = viewOf(*tensors[weightOf[parameter]],
+                       elementBytes(expected.element), strides);
+    packedStrides(view.shape, view.rank, packed);
+    if (!memcmp(strides, packed, (size_t)view.rank * sizeof(int64_t)))
+      found = view.data;
   }
-  size_t offset = 0;
+  return (uintptr_t)found % alignment == 0 ? found : nullptr;
+}
+
+gatefold_status Preparation::allocate(size_t kept, size_t lost, bool fits) {
+  model.weights = fits ? malloc(kept) : nullptr;
+  temporary = fits ? malloc(lost) : nullptr;
+  size_t count =
+      (size_t)description.parameter_count + (size_t)description.prepared_count;
+  descriptors = allocateZeroed<int64_t>(
+      descriptorWords(description.parameters, description.parameter_count) +
+      descriptorWords(description.prepared, description.prepared_count));
+  pointers = allocateZeroed<void *>(count);
+  if (model.weights && temporary && descriptors && pointers)
+    return GATEFOLD_OK;
+  message.append("no memory for the weights");
+  if (fits)
+    message.append(": %llu bytes", (unsigned long long)kept + lost);
+  return GATEFOLD_OUT_OF_MEMORY;
+}
+
+gatefold_status Preparation::place() {
+  // Room for the alignment of the blocks themselves.
+  size_t kept = alignment, lost = alignment;
+  bool fits = true;
   for (int64_t p = 0; p < description.parameter_count; ++p) {
-    if (isUsedInPlace(p)) {
-      model.parameters[p] = description.embedded[p];
+    const gatefold_tensor &parameter = description.parameters[p];
+    if (!findInPlace(p))
+      fits &= addBytes(parameter.prepare_only ? lost : kept, parameter);
+  }
+  for (int64_t p = 0; p < description.prepared_count; ++p)
+    fits &= addBytes(kept, description.prepared[p]);
+  if (description.prepare) {
+    int64_t arena = description.prepare_arena_bytes();
+    fits &= arena >= 0 && addAligned(lost, arena);
+  }
+  if (gatefold_status status = allocate(kept, lost, fits))
+    return status;
+
+  char *keptPlace = aligned(model.weights), *lostPlace = aligned(temporary);
+  auto take = [&](char *&place, const gatefold_tensor &tensor) {
+    char *taken = place;
+    size_t bytes = 0;
+    addBytes(bytes, tensor);
+    place += bytes;
+    return taken;
+  };
+  for (int64_t p = 0; p < description.parameter_count; ++p) {
+    const gatefold_tensor &parameter = description.parameters[p];
+    model.parameters[p] = findInPlace(p);
+    if (model.parameters[p])
       continue;
-    }
-    char *target = aligned(model.weights) + offset;
+    char *target =
+        take(parameter.prepare_only ? lostPlace : keptPlace, parameter);
     copyIn(p, target);
     model.parameters[p] = target;
-    addAligned(offset, bytesOf(p));
   }
-  return GATEFOLD_OK;
+  for (int64_t p = 0; p < description.prepared_count; ++p)
+    model.prepared[p] = take(keptPlace, description.prepared[p]);
+  gatefold_status status =
+      description.prepare ? compute(lostPlace) : GATEFOLD_OK;
+  for (int64_t p = 0; p < description.parameter_count; ++p)
+    if (description.parameters[p].prepare_only)
+      model.parameters[p] = nullptr;
+  return status;
+}
+
+gatefold_status Preparation::compute(char *arena) {
+  int64_t *descriptor = descriptors;
+  void **pointer = pointers;
+  auto add = [&](const gatefold_tensor &tensor, const void *data) {
+    *pointer++ = describePacked(descriptor, data, tensor.rank,
+                                model.sizes + tensor.first_size);
+  };
+  for (int64_t p = 0; p < description.parameter_count; ++p)
+    add(description.parameters[p], model.parameters[p]);
+  for (int64_t p = 0; p < description.prepared_count; ++p)
+    add(description.prepared[p], model.prepared[p]);
+  int32_t error;
+  {
+    FlushToZero mode;
+    error = description.prepare(pointers, arena);
+  }
+  return statusOf(error, message);
 }
 
 gatefold_status Preparation::run() {
@@ -241,7 +323,13 @@ gatefold_status Preparation::run() {
   for (int64_t p = 0; p < description.parameter_count; ++p)
     if (status == GATEFOLD_OK && weightOf[p] != none)
       status = checkWeight(p);
-  return status == GATEFOLD_OK ? place() : status;
+  if (status == GATEFOLD_OK)
+    status = place();
+  if (status != GATEFOLD_OK) {
+    free(model.weights);
+    model.weights = nullptr;
+  }
+  return status;
 }
 
 gatefold_status gatefold_prepare(gatefold_model *model, size_t count,

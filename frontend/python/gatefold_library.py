@@ -59,7 +59,7 @@ ELEMENTS = {
     "bool": (numpy.bool_, 6, 8),
 }
 CPU = 1
-ABI_VERSION = 1
+ABI_VERSION = 2
 
 
 class GatefoldError(Exception):
@@ -243,6 +243,14 @@ class Context:
             )
         )
         return outputs
+
+    def workspace_size(self, **inputs):
+        """Bytes of workspace that a run of these inputs needs."""
+        tensors = [dl_tensor(array) for array in self.bind(inputs)]
+        size = ctypes.c_size_t()
+        function = self.library.function("workspace_size")
+        self.check(function(self.handle, pointers(tensors), ctypes.byref(size)))
+        return size.value
 
     def bound_run(self, inputs, outputs):
         """A call without arguments that runs over the same arrays each time: the least

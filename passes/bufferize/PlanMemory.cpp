@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- PlanMemory.cpp - All buffers of a run in one arena -----------------===//
 //
-// Gives each buffer its place in one arena, and computes the arena's size.
+// Gives each buffer of a run, and of prepare, its place in one arena, and
+// computes the arena's size.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,8 +59,8 @@ struct ArenaLayout {
 
 class MemoryPlan {
 public:
-  MemoryPlan(func::FuncOp entry, const Interface &interface)
-      : entry(entry), interface(interface) {}
+  MemoryPlan(const EntryFunction &function, const Interface &interface)
+      : entry(function.function), function(function), interface(interface) {}
 
   LogicalResult collect();
   void assignSlots();
@@ -76,6 +77,7 @@ private:
                                 CheckedSizes &sizes);
 
   func::FuncOp entry;
+  const EntryFunction &function;
   const Interface &interface;
   SmallVector<PlannedBuffer> buffers;
   unsigned slotCount = 0;
@@ -268,7 +270,8 @@ LogicalResult MemoryPlan::rewrite() {
   return success();
 }
 
-/// gatefold_arena_bytes(symbols). Runs before `rewrite`.
+/// gatefold_arena_bytes(symbols), gatefold_prepare_arena_bytes(). Runs before
+/// `rewrite`.
 LogicalResult MemoryPlan::makeArenaFunction(ModuleOp module) {
   MLIRContext *context = module.getContext();
   Location loc = entry.getLoc();
@@ -276,16 +279,21 @@ LogicalResult MemoryPlan::makeArenaFunction(ModuleOp module) {
   builder.setInsertionPointToEnd(module.getBody());
   auto pointer = LLVM::LLVMPointerType::get(context);
   Type i64 = builder.getI64Type();
-  auto function = func::FuncOp::create(
-      builder, loc, arenaFunction, builder.getFunctionType({pointer}, {i64}));
-  builder.setInsertionPointToStart(function.addEntryBlock());
+  SmallVector<Type> argumentTypes;
+  if (function.hasOpenArena)
+    argumentTypes.push_back(pointer);
+  auto arenaBytes =
+      func::FuncOp::create(builder, loc, function.arenaFunction,
+                           builder.getFunctionType(argumentTypes, {i64}));
+  builder.setInsertionPointToStart(arenaBytes.addEntryBlock());
 
   CheckedSizes sizes(builder, loc);
   SmallVector<Value> symbols;
-  for (int32_t i = 0, e = interface.dimensions.size(); i < e; ++i) {
-    Value place =
-        LLVM::GEPOp::create(builder, loc, pointer, i64, function.getArgument(0),
-                            ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(i)});
+  for (int32_t i = 0, e = interface.dimensions.size();
+       function.hasOpenArena && i < e; ++i) {
+    Value place = LLVM::GEPOp::create(builder, loc, pointer, i64,
+                                      arenaBytes.getArgument(0),
+                                      ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(i)});
     symbols.push_back(LLVM::LoadOp::create(builder, loc, i64, place));
     sizes.requireNonNegative(symbols.back());
   }
@@ -295,7 +303,7 @@ LogicalResult MemoryPlan::makeArenaFunction(ModuleOp module) {
         auto argument = dyn_cast<BlockArgument>(shaped);
         if (!argument || argument.getOwner() != &entry.getBody().front())
           return {};
-        AffineMap shape = interface.tensors[argument.getArgNumber()].shape;
+        AffineMap shape = function.tensors[argument.getArgNumber()]->shape;
         Value size = sizes.evaluate(shape.getResult(dim), symbols);
         return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
                                           size);
@@ -316,19 +324,19 @@ struct PlanMemory : gatefold::impl::PlanMemoryBase<PlanMemory> {
     FailureOr<Interface> interface = Interface::fromModule(module);
     if (failed(interface))
       return signalPassFailure();
-    auto entry = module.lookupSymbol<func::FuncOp>(runFunction);
-    if (!entry || entry.getNumArguments() != interface->tensors.size()) {
-      module.emitError("has no entry that agrees with ") << descriptionName;
+    auto functions = findEntryFunctions(module, *interface);
+    if (failed(functions))
       return signalPassFailure();
+    for (const EntryFunction &function : *functions) {
+      MemoryPlan plan(function, *interface);
+      if (failed(plan.collect()))
+        return signalPassFailure();
+      plan.assignSlots();
+      if (failed(plan.makeArenaFunction(module)) || failed(plan.rewrite()))
+        return signalPassFailure();
+      buffersPlanned += plan.getBufferCount();
+      slotsUsed += plan.getSlotCount();
     }
-    MemoryPlan plan(entry, *interface);
-    if (failed(plan.collect()))
-      return signalPassFailure();
-    plan.assignSlots();
-    if (failed(plan.makeArenaFunction(module)) || failed(plan.rewrite()))
-      return signalPassFailure();
-    buffersPlanned += plan.getBufferCount();
-    slotsUsed += plan.getSlotCount();
   }
 };
 } // namespace

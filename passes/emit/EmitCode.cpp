@@ -89,17 +89,21 @@ makeTargetMachine(const EmitOptions &options) {
 // Interface
 //===----------------------------------------------------------------------===//
 
-/// run(arguments, arena): takes the descriptors from an array.
-static llvm::Function *emitRun(llvm::Module &module, unsigned tensorCount) {
+/// run(arguments, arena), prepare(arguments, arena): takes the descriptors from
+/// an array. Null where the module has no such entry.
+static llvm::Function *emitPacked(llvm::Module &module, llvm::StringRef name,
+                                  llvm::StringRef packedName,
+                                  unsigned tensorCount) {
   llvm::LLVMContext &context = module.getContext();
   auto *pointer = llvm::PointerType::getUnqual(context);
   llvm::Type *i64 = llvm::Type::getInt64Ty(context);
-  llvm::Function *entry =
-      module.getFunction(("_mlir_ciface_" + runFunction).str());
+  llvm::Function *entry = module.getFunction(("_mlir_ciface_" + name).str());
+  if (!entry)
+    return nullptr;
   auto *function = llvm::Function::Create(
       llvm::FunctionType::get(llvm::Type::getInt32Ty(context),
                               {pointer, pointer}, /*isVarArg=*/false),
-      llvm::GlobalValue::InternalLinkage, "gatefold_run_packed", module);
+      llvm::GlobalValue::InternalLinkage, packedName, module);
   llvm::IRBuilder<> builder(
       llvm::BasicBlock::Create(context, "entry", function));
   // The arena as a memref descriptor; nothing reads its size.
@@ -272,15 +276,21 @@ gatefold::emitCode(mlir::ModuleOp module, const EmitOptions &options,
     if (!translated->getFunction(name))
       return llvm::createStringError("the module has no function '%s'",
                                      name.str().c_str());
-  if (!translated->getFunction(("_mlir_ciface_" + runFunction).str()))
-    return llvm::createStringError("the module has no function '%s'",
-                                   runFunction.data());
   for (llvm::Function &function : *translated)
     if (!function.isDeclaration())
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
 
-  llvm::Function *run = emitRun(*translated, interface->tensors.size());
-  auto description = emitDescription(*translated, *interface, options, run);
+  PackedFunctions functions;
+  functions.run = emitPacked(*translated, runFunction, "gatefold_run_packed",
+                             interface->tensors.size());
+  functions.prepare = emitPacked(
+      *translated, prepareFunction, "gatefold_prepare_packed",
+      interface->getParameters().size() + interface->getPrepared().size());
+  if (!functions.run)
+    return llvm::createStringError("the module has no function '%s'",
+                                   runFunction.data());
+  auto description =
+      emitDescription(*translated, *interface, options, functions);
   if (!description)
     return description.takeError();
   emitExports(*translated, *description, options);

@@ -62,7 +62,9 @@ std::string gatefold::descriptionAsJson(const Interface &interface,
           json.attribute("role", tensor->role == Role::Input    ? "input"
                                  : tensor->role == Role::State  ? "state"
                                  : tensor->role == Role::Result ? "result"
-                                                                : "parameter");
+                                 : tensor->role == Role::Parameter
+                                     ? "parameter"
+                                     : "prepared");
           json.attribute("element", elementName(tensor->type.getElementType()));
           json.attributeArray("shape", [&] {
             for (mlir::AffineExpr size : tensor->shape.getResults())
@@ -96,6 +98,7 @@ std::string gatefold::descriptionAsJson(const Interface &interface,
     tensors("inputs", interface.getInputs());
     tensors("results", interface.getResults());
     tensors("parameters", interface.getParameters());
+    tensors("prepared", interface.getPrepared());
   });
   return text;
 }
@@ -113,7 +116,7 @@ public:
         context(module.getContext()),
         pointer(llvm::PointerType::getUnqual(context)) {}
 
-  llvm::Expected<llvm::GlobalVariable *> emit(llvm::Function *run);
+  llvm::Expected<llvm::GlobalVariable *> emit(const PackedFunctions &functions);
 
 private:
   Constant *integer(unsigned bits, int64_t value) {
@@ -160,8 +163,7 @@ private:
 
 Constant *DescriptionEmitter::tensor(const InterfaceTensor &tensor) {
   llvm::SmallVector<Constant *> bindings, names;
-  bool isBound =
-      !tensor.isResult && tensor.role != InterfaceTensor::Role::Parameter;
+  bool isBound = !tensor.isResult && !tensor.isConstant();
   for (mlir::AffineExpr size : tensor.shape.getResults()) {
     names.push_back(text(dimensionText(size, interface.dimensions)));
     if (!isBound)
@@ -178,14 +180,15 @@ Constant *DescriptionEmitter::tensor(const InterfaceTensor &tensor) {
   }
   gatefold_element element = elementOf(tensor.type.getElementType());
   Constant *unused = llvm::ConstantAggregateZero::get(
-      llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 5));
+      llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 4));
   int64_t firstSize = nextSize;
   nextSize += tensor.type.getRank();
   return structure(
       {text(tensor.name), integer(32, static_cast<int32_t>(tensor.role)),
        integer(32, tensor.type.getRank()),
        structure({integer(8, element.code), integer(8, element.bits)}),
-       integer(8, tensor.initial.has_value()), unused,
+       integer(8, tensor.initial.has_value()), integer(8, tensor.isPrepareOnly),
+       unused,
        llvm::ConstantFP::get(llvm::Type::getDoubleTy(context),
                              tensor.initial.value_or(0.0)),
        array(bindings), array(names), integer(64, firstSize)});
@@ -234,14 +237,16 @@ llvm::Expected<Constant *> DescriptionEmitter::embedded() {
 }
 
 llvm::Expected<llvm::GlobalVariable *>
-DescriptionEmitter::emit(llvm::Function *run) {
+DescriptionEmitter::emit(const PackedFunctions &functions) {
   llvm::SmallVector<Constant *> symbols;
   for (const std::string &name : interface.dimensions)
     symbols.push_back(text(name));
   auto inputs = interface.getInputs(), results = interface.getResults(),
-       parameters = interface.getParameters();
+       parameters = interface.getParameters(),
+       prepared = interface.getPrepared();
   Constant *inputArray = tensors(inputs), *resultArray = tensors(results),
-           *parameterArray = tensors(parameters);
+           *parameterArray = tensors(parameters),
+           *preparedArray = tensors(prepared);
 
   // In the order of Interface::getSizes.
   llvm::SmallVector<Constant *> valueChecks, sizeChecks;
@@ -260,26 +265,35 @@ DescriptionEmitter::emit(llvm::Function *run) {
   if (!weights)
     return weights.takeError();
 
-  Constant *value = structure({integer(32, GATEFOLD_ABI_VERSION),
-                               integer(32, symbols.size()),
-                               text(interface.entry),
-                               text(descriptionAsJson(interface, options)),
-                               array(symbols),
-                               integer(64, inputs.size()),
-                               integer(64, results.size()),
-                               integer(64, parameters.size()),
-                               inputArray,
-                               resultArray,
-                               parameterArray,
-                               integer(64, valueChecks.size()),
-                               integer(64, sizeChecks.size()),
-                               array(valueChecks),
-                               array(sizeChecks),
-                               integer(64, nextSize),
-                               module.getFunction(sizesFunction),
-                               module.getFunction(arenaFunction),
-                               run,
-                               *weights});
+  Constant *prepareArena = module.getFunction(prepareArenaFunction);
+  if (functions.prepare && !prepareArena)
+    return llvm::createStringError("the module has no function '%s'",
+                                   prepareArenaFunction.data());
+  Constant *value = structure(
+      {integer(32, GATEFOLD_ABI_VERSION),
+       integer(32, symbols.size()),
+       text(interface.entry),
+       text(descriptionAsJson(interface, options)),
+       array(symbols),
+       integer(64, inputs.size()),
+       integer(64, results.size()),
+       integer(64, parameters.size()),
+       integer(64, prepared.size()),
+       inputArray,
+       resultArray,
+       parameterArray,
+       preparedArray,
+       integer(64, valueChecks.size()),
+       integer(64, sizeChecks.size()),
+       array(valueChecks),
+       array(sizeChecks),
+       integer(64, nextSize),
+       module.getFunction(sizesFunction),
+       module.getFunction(arenaFunction),
+       functions.run,
+       functions.prepare ? prepareArena : null(),
+       functions.prepare ? static_cast<Constant *>(functions.prepare) : null(),
+       *weights});
   auto *description =
       new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
                                llvm::GlobalValue::ExternalLinkage, value,
@@ -290,6 +304,7 @@ DescriptionEmitter::emit(llvm::Function *run) {
 
 llvm::Expected<llvm::GlobalVariable *>
 gatefold::emitDescription(llvm::Module &module, const Interface &interface,
-                          const EmitOptions &options, llvm::Function *run) {
-  return DescriptionEmitter(module, interface, options).emit(run);
+                          const EmitOptions &options,
+                          const PackedFunctions &functions) {
+  return DescriptionEmitter(module, interface, options).emit(functions);
 }

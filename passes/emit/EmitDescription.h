@@ -14,11 +14,17 @@
 
 namespace gatefold {
 
+/// What the description points to; `prepare` may be null.
+struct PackedFunctions {
+  llvm::Function *run = nullptr, *prepare = nullptr;
+};
+
 /// Adds NAME_gatefold_description (runtime/Description.h) to a module that has
-/// `gatefold_sizes`, `gatefold_arena_bytes` and `run`.
+/// `gatefold_sizes`, `gatefold_arena_bytes` and, with `prepare`,
+/// `gatefold_prepare_arena_bytes`.
 llvm::Expected<llvm::GlobalVariable *>
 emitDescription(llvm::Module &module, const Interface &interface,
-                const EmitOptions &options, llvm::Function *run);
+                const EmitOptions &options, const PackedFunctions &functions);
 
 /// The description as JSON, as runtime/README.md defines it.
 std::string descriptionAsJson(const Interface &interface,

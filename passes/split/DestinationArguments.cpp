@@ -17,7 +17,8 @@ using namespace mlir;
 using namespace gatefold;
 
 /// The buffer of a tensor at the interface: what is made before any run is
-/// contiguous, the rest only along its last dimension (the runtime copies what is not).
+/// contiguous, the rest only along its last dimension (the runtime copies what
+/// is not).
 static MemRefType bufferType(const InterfaceTensor &tensor) {
   RankedTensorType type = tensor.type;
   if (tensor.isConstant())

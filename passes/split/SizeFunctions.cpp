@@ -36,8 +36,11 @@ static FailureOr<Interface> readInterface(func::FuncOp entry) {
       result.dimensions.push_back(cast<StringAttr>(name).str());
   auto add = [&](bool isResult, DictionaryAttr attributes, Type type) {
     auto tensorType = dyn_cast<RankedTensorType>(type);
-    auto name = attributes ? attributes.getAs<StringAttr>(attribute_names::name)
-                           : nullptr;
+    auto prepared =
+        attributes ? attributes.getAs<StringAttr>(preparedName) : nullptr;
+    auto name = prepared || !attributes
+                    ? prepared
+                    : attributes.getAs<StringAttr>(attribute_names::name);
     auto shape = attributes
                      ? attributes.getAs<AffineMapAttr>(attribute_names::shape)
                      : nullptr;
@@ -49,7 +52,8 @@ static FailureOr<Interface> readInterface(func::FuncOp entry) {
     using Role = InterfaceTensor::Role;
     InterfaceTensor &tensor = result.tensors.emplace_back();
     tensor.isResult = isResult;
-    tensor.role = attributes.contains(attribute_names::parameter)
+    tensor.role = prepared ? Role::Prepared
+                  : attributes.contains(attribute_names::parameter)
                       ? Role::Parameter
                   : attributes.contains(attribute_names::state) ? Role::State
                   : isResult                                    ? Role::Result
@@ -68,6 +72,11 @@ static FailureOr<Interface> readInterface(func::FuncOp entry) {
     if (failed(add(/*isResult=*/false, entry.getArgAttrDict(i),
                    entry.getArgumentTypes()[i])))
       return failure();
+  // What the run does not read, `prepare` has read.
+  for (auto [tensor, argument] :
+       llvm::zip(result.tensors, entry.getArguments()))
+    tensor.isPrepareOnly =
+        tensor.role == InterfaceTensor::Role::Parameter && argument.use_empty();
   for (unsigned i = 0, e = entry.getNumResults(); i < e; ++i)
     if (failed(add(/*isResult=*/true, entry.getResultAttrDict(i),
                    entry.getResultTypes()[i])))
@@ -122,7 +131,8 @@ struct SizeFunctions : gatefold::impl::SizeFunctionsBase<SizeFunctions> {
     FailureOr<Interface> interface = readInterface(*entry);
     if (failed(interface))
       return signalPassFailure();
-    for (StringRef name : {sizesFunction, arenaFunction, runFunction}) {
+    for (StringRef name :
+         {sizesFunction, arenaFunction, prepareArenaFunction, runFunction}) {
       if (module.lookupSymbol(name)) {
         (*entry).emitError() << "the module has a '" << name << "' already";
         return signalPassFailure();

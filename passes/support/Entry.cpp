@@ -65,7 +65,7 @@ std::optional<SizeBinding> gatefold::getSizeBinding(AffineExpr size,
 SmallVector<const InterfaceTensor *> Interface::getInputs() const {
   SmallVector<const InterfaceTensor *> selected;
   for (const InterfaceTensor &tensor : tensors)
-    if (!tensor.isResult && tensor.role != InterfaceTensor::Role::Parameter)
+    if (!tensor.isResult && !tensor.isConstant())
       selected.push_back(&tensor);
   return selected;
 }
@@ -86,6 +86,14 @@ SmallVector<const InterfaceTensor *> Interface::getParameters() const {
   return selected;
 }
 
+SmallVector<const InterfaceTensor *> Interface::getPrepared() const {
+  SmallVector<const InterfaceTensor *> selected;
+  for (const InterfaceTensor &tensor : tensors)
+    if (tensor.role == InterfaceTensor::Role::Prepared)
+      selected.push_back(&tensor);
+  return selected;
+}
+
 SmallVector<AffineExpr> Interface::getSizes() const {
   SmallVector<AffineExpr> sizes;
   auto append = [&](AffineMap map) {
@@ -97,6 +105,8 @@ SmallVector<AffineExpr> Interface::getSizes() const {
   for (const InterfaceTensor *tensor : getResults())
     append(tensor->shape);
   for (const InterfaceTensor *tensor : getParameters())
+    append(tensor->shape);
+  for (const InterfaceTensor *tensor : getPrepared())
     append(tensor->shape);
   for (const InterfaceTensor *tensor : getInputs()) {
     append(tensor->below);
@@ -116,6 +126,8 @@ DictionaryAttr Interface::toAttribute(MLIRContext *context) const {
                 builder.getI64IntegerAttr(static_cast<int64_t>(tensor.role)));
     if (tensor.isResult)
       entries.set("result", builder.getUnitAttr());
+    if (tensor.isPrepareOnly)
+      entries.set("prepare_only", builder.getUnitAttr());
     entries.set("name", builder.getStringAttr(tensor.name));
     entries.set("type", TypeAttr::get(tensor.type));
     entries.set("shape", AffineMapAttr::get(tensor.shape));
@@ -193,13 +205,14 @@ FailureOr<Interface> Interface::fromModule(ModuleOp module) {
     auto shape = dictionary.getAs<AffineMapAttr>("shape");
     auto tensorType =
         type ? dyn_cast<RankedTensorType>(type.getValue()) : nullptr;
-    if (!role || role.getInt() < 0 || role.getInt() > 3 || !name ||
+    if (!role || role.getInt() < 0 || role.getInt() > 4 || !name ||
         !tensorType || !shape || !isOverSymbols(shape.getValue()) ||
         shape.getValue().getNumResults() != tensorType.getRank())
       return fail();
     InterfaceTensor tensor;
     tensor.role = static_cast<InterfaceTensor::Role>(role.getInt());
     tensor.isResult = dictionary.contains("result");
+    tensor.isPrepareOnly = dictionary.contains("prepare_only");
     tensor.name = name.str();
     tensor.type = tensorType;
     tensor.shape = shape.getValue();
@@ -215,4 +228,37 @@ FailureOr<Interface> Interface::fromModule(ModuleOp module) {
     result.tensors.push_back(std::move(tensor));
   }
   return result;
+}
+
+FailureOr<SmallVector<EntryFunction, 2>>
+gatefold::findEntryFunctions(ModuleOp module, const Interface &interface,
+                             bool haveArena) {
+  SmallVector<EntryFunction, 2> functions;
+  if (auto prepare = module.lookupSymbol<func::FuncOp>(prepareFunction)) {
+    EntryFunction &entry = functions.emplace_back(
+        EntryFunction{prepare, interface.getParameters(), 0,
+                      prepareArenaFunction, /*hasOpenArena=*/false});
+    entry.argumentCount = entry.tensors.size();
+    llvm::append_range(entry.tensors, interface.getPrepared());
+  }
+  EntryFunction &run = functions.emplace_back(
+      EntryFunction{module.lookupSymbol<func::FuncOp>(runFunction),
+                    {},
+                    0,
+                    arenaFunction,
+                    /*hasOpenArena=*/true});
+  for (const InterfaceTensor &tensor : interface.tensors) {
+    run.tensors.push_back(&tensor);
+    run.argumentCount += !tensor.isResult;
+  }
+  bool isMissing = functions.size() == 1 && !interface.getPrepared().empty();
+  for (EntryFunction &each : functions)
+    isMissing |=
+        !each.function || each.function.isDeclaration() ||
+        each.function.getNumArguments() + each.function.getNumResults() !=
+            each.tensors.size() + haveArena;
+  if (isMissing)
+    return module.emitError("has no entry that agrees with ")
+           << descriptionName;
+  return functions;
 }

@@ -32,6 +32,15 @@ inline constexpr llvm::StringLiteral runFunction = "gatefold_run_entry";
 inline constexpr llvm::StringLiteral sizesFunction = "gatefold_sizes";
 inline constexpr llvm::StringLiteral arenaFunction = "gatefold_arena_bytes";
 
+/// The function that makes what depends on parameters alone, and the bytes of
+/// its arena. A module may be without it.
+inline constexpr llvm::StringLiteral prepareFunction = "gatefold_prepare_entry";
+inline constexpr llvm::StringLiteral prepareArenaFunction =
+    "gatefold_prepare_arena_bytes";
+
+/// Attribute of an argument of the entry: what it is made from, in `prepare`.
+inline constexpr llvm::StringLiteral preparedName = "gf.prepared";
+
 /// Alignment of the arena and of what lies in it, in bytes.
 inline constexpr int64_t arenaAlignment = 64;
 
@@ -52,10 +61,17 @@ std::optional<SizeBinding> getSizeBinding(mlir::AffineExpr size,
 
 /// One tensor at the interface of an entry.
 struct InterfaceTensor {
-  enum class Role { Input, State, Result, Parameter };
+  enum class Role { Input, State, Result, Parameter, Prepared };
   Role role = Role::Input;
   /// It is a result, or the state that follows.
   bool isResult = false;
+  /// A parameter that nothing but `prepare` reads.
+  bool isPrepareOnly = false;
+
+  /// Made before any run; contiguous.
+  bool isConstant() const {
+    return role == Role::Parameter || role == Role::Prepared;
+  }
   std::string name;
   mlir::RankedTensorType type;
   /// () [open dimensions] -> (sizes)
@@ -70,24 +86,47 @@ struct InterfaceTensor {
 struct Interface {
   std::string entry;
   llvm::SmallVector<std::string> dimensions;
-  /// Parameters, inputs, states; results, states that follow.
+  /// Parameters, prepared tensors, inputs, states; results, states that follow.
   llvm::SmallVector<InterfaceTensor> tensors;
   /// Pairs of sizes that must be equal, with what to say where they are not.
   llvm::SmallVector<mlir::AffineMap> equal;
   llvm::SmallVector<std::string> equalMessages;
 
   /// Every size, in the order of runtime/Description.h: of inputs, results,
-  /// parameters; then bounds; then both sides of each check.
+  /// parameters, prepared tensors; then bounds; then both sides of each check.
   llvm::SmallVector<mlir::AffineExpr> getSizes() const;
   /// The tensors of one kind, in order.
   llvm::SmallVector<const InterfaceTensor *> getInputs() const;
   llvm::SmallVector<const InterfaceTensor *> getResults() const;
   llvm::SmallVector<const InterfaceTensor *> getParameters() const;
+  llvm::SmallVector<const InterfaceTensor *> getPrepared() const;
 
   /// The attribute that holds all of this, and back.
   mlir::DictionaryAttr toAttribute(mlir::MLIRContext *context) const;
   static llvm::FailureOr<Interface> fromModule(mlir::ModuleOp module);
 };
+
+/// A function that the runtime calls with a list of tensors: `prepare` or the
+/// run.
+struct EntryFunction {
+  mlir::func::FuncOp function;
+  /// The tensors of its arguments and then of its results; all are arguments
+  /// once gf-destination-arguments has run.
+  llvm::SmallVector<const InterfaceTensor *> tensors;
+  /// How many of them it reads; it writes the others.
+  unsigned argumentCount;
+  /// The function of its arena's size, and whether that depends on the open
+  /// dimensions.
+  llvm::StringRef arenaFunction;
+  bool hasOpenArena;
+};
+
+/// `prepare`, where there is one, and the run; a diagnostic where one is
+/// missing, or its arguments and results do not count as many as the interface
+/// has tensors, and one more if they have an arena.
+llvm::FailureOr<llvm::SmallVector<EntryFunction, 2>>
+findEntryFunctions(mlir::ModuleOp module, const Interface &interface,
+                   bool haveArena = false);
 
 } // namespace gatefold
 

@@ -36,10 +36,12 @@ int finish(void) {
 int main(void) {
   testModel();
   testPrepare();
+  testPrepared();
   testShapes();
   testChecks();
   testRun();
   testOverlap();
   testThreads();
+  testTeam();
   return finish();
 }

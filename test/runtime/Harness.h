@@ -37,10 +37,12 @@ int finish(void);
 /* The parts of the test. */
 void testModel(void);
 void testPrepare(void);
+void testPrepared(void);
 void testShapes(void);
 void testChecks(void);
 void testRun(void);
 void testOverlap(void);
 void testThreads(void);
+void testTeam(void);
 
 #endif /* GATEFOLD_TEST_RUNTIME_HARNESS_H */

@@ -467,4 +467,48 @@ def Gf_LinearOp : Gf_DestinationOp<"linear"> {
   }];
 }
 
+//===----------------------------------------------------------------------===//
+// team_rank, team_size, team_barrier: threads side by side
+//===----------------------------------------------------------------------===//
+
+def Gf_TeamSizeOp : Gf_Op<"team_size", [Pure]> {
+  let summary = "how many ranks execute this run";
+  let description = [{
+    At least 1, and the same on every rank throughout a run.
+
+    ```mlir
+    %ranks = gf.team_size
+    ```
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Gf_TeamRankOp : Gf_Op<"team_rank", [Pure]> {
+  let summary = "which of the ranks executes this";
+  let description = [{
+    `0 <= result < gf.team_size`, another one on each rank.
+
+    ```mlir
+    %rank = gf.team_rank
+    ```
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Gf_TeamBarrierOp : Gf_Op<"team_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits for all ranks";
+  let description = [{
+    No rank leaves before each has come. What ranks wrote before, all see
+    afterwards. Every rank comes to the same barriers in the same order; where one
+    has failed, and will not come, the others leave the run here with its code.
+
+    ```mlir
+    gf.team_barrier
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 #endif // GATEFOLD_OPS_TD

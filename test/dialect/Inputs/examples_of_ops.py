@@ -41,6 +41,9 @@ SETTINGS = {
     "pack": ("EXAMPLE", "%w: tensor<100x40xf32>, %e: tensor<7x40x16xf32>"),
     "linear": ("EXAMPLE", "%x: tensor<?x40xf32>, %panels: tensor<7x40x16xf32>, "
                "%b: tensor<100xf32>, %e: tensor<?x100xf32>"),
+    "team_size": ("EXAMPLE", ""),
+    "team_rank": ("EXAMPLE", ""),
+    "team_barrier": ("EXAMPLE", ""),
 }
 
 

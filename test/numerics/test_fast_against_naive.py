@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The optimised path against `--naive`, on the same program and the same data."""
+
+import re
+
+import numpy
+import pytest
+from conftest import ROOT, random_weights
+from random_programs import Program
+
+SIZES = [
+    {"B": 1, "T": 1, "S": 1},
+    {"B": 3, "T": 7, "S": 5},
+    {"B": 2, "T": 65, "S": 70},
+    {"B": 7, "T": 33, "S": 129},
+    {"B": 2, "T": 0, "S": 3},
+    {"B": 0, "T": 3, "S": 4},
+]
+MODELS = ROOT / "test" / "models"
+LIBRARY = ROOT / "frontend" / "library"
+CELLS = re.findall(r"^cell (\w+)", (LIBRARY / "cells.gf").read_text(), re.MULTILINE)
+ATTENTIONS = re.findall(r"^attention (\w+)", (LIBRARY / "attention.gf").read_text(), re.MULTILINE)
+
+
+def inputs_of(library, generator, sizes):
+    """Data for a library's inputs: integers are lengths up to T (or S), or tokens."""
+    inputs = {}
+    for description in library.inputs:
+        name = description["name"]
+        shape = [sizes[s] if isinstance(s, str) else s for s in description["shape"]]
+        if description["element"] == "bool":
+            array = generator.random(shape) < 0.3
+        elif description["element"].startswith("i"):
+            over_keys = name in ("source_lengths", "memory_lengths", "keys")
+            bound = 19 if name == "tokens" else sizes["S" if over_keys else "T"]
+            array = generator.integers(0, bound + 1, shape)
+        else:
+            array = generator.normal(size=shape).astype(
+                numpy.float64 if description["element"] == "f64" else numpy.float32
+            )
+        inputs[name] = array
+    return inputs
+
+
+def compare(compiler, text, *options, seed=0, sizes=SIZES, rtol=2e-5, atol=2e-5):
+    fast = compiler.library(text, *options)
+    naive = compiler.library(text, *options, "--naive")
+    generator = numpy.random.default_rng(seed)
+    weights = random_weights(fast, generator)
+    fast.prepare(weights)
+    naive.prepare(weights)
+    for known in sizes:
+        inputs = inputs_of(fast, generator, known)
+        expected = naive.run(**inputs)
+        found = fast.run(**inputs)
+        for name in expected:
+            numpy.testing.assert_allclose(
+                found[name], expected[name], rtol=rtol, atol=atol, err_msg=f"{name} at {known}"
+            )
+
+
+@pytest.mark.parametrize(
+    "file, entry, options",
+    [
+        ("bilstm_diff_attention.gf", "sentiment", []),
+        ("attn_seq2seq.gf", "translate", ["--dim", "I=9,J=5,O=7"]),
+        ("differential_transformer.gf", "language_model", ["--dim", "V=20", "--arg", "depth=1", "--arg", "heads=2"]),
+        ("differential_transformer.gf", "differential_v2", ["--arg", "heads=4", "--arg", "kv_heads=2", "--dim", "M=24"]),
+        ("differential_transformer.gf", "adaptive_differential_layer", ["--arg", "heads=2", "--dim", "M=24"]),
+        ("your_own_attention.gf", "encoder", []),
+        ("your_own_cell.gf", "tagger", ["--dim", "I=11"]),
+    ],
+)
+def test_samples(compiler, file, entry, options):
+    compare(compiler, MODELS / file, "--entry", entry, *options)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("width", [7, 32])
+def test_cells(compiler, cell, width):
+    """Both directions, two layers, ragged; the last states too."""
+    sizes = f"H={width}" + (f", P={width}" if cell == "lstm_projected" else "")
+    text = f"""import cells
+model m(x: [B, T, {width}], lengths: i64[B]) -> [B, T, {2 * width}] {{
+  param rnn: {cell}({sizes}, layers=2, bidirectional=true)
+  y, _ = scan(rnn, x, lengths=lengths)
+  return y
+}}
+"""
+    if cell in ("sru", "lstm_projected"):
+        # A second layer reads both directions, which these two cannot take.
+        text = text.replace(", layers=2, bidirectional=true", "").replace(
+            f"T, {2 * width}]", f"T, {width}]"
+        )
+    compare(compiler, text)
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+@pytest.mark.parametrize("options", ["", ", causal=true", ", window=(3, 2)", ", lengths=keys"])
+def test_attentions(compiler, name, options):
+    extra = {
+        "additive": (["w: [16]"], ["w"]),
+        "scaled_differential": (
+            [f"{n}: [16]" for n in ("lq1", "lk1", "lq2", "lk2")],
+            ["lq1", "lk1", "lq2", "lk2"],
+        ),
+        "alibi": (["slope: []"], ["slope"]),
+    }.get(name, ([], []))
+    two = name == "differential"
+    heads = [f"{n}: [B, 2, T, 16]" for n in (("q1", "q2") if two else ("q",))]
+    heads += [f"{n}: [B, 2, S, 16]" for n in (("k1", "k2") if two else ("k",))]
+    call = ["q1", "q2", "k1", "k2", "v", "weight"] if two else ["q", "k", "v", *extra[1]]
+    extra = (["weight: [B, 2, T, 1]"], []) if two else extra
+    keys = ["keys: i64[B]"] if "keys" in options else []
+    text = f"""import attention
+model m({", ".join(heads)}, v: [B, 2, S, 24], {", ".join(extra[0] + keys) or "unused: []"}) -> [B, 2, T, 24] {{
+  return {name}({", ".join(call)}{options})
+}}
+"""
+    compare(compiler, text)
+
+
+@pytest.mark.parametrize("seed", range(100, 130))
+def test_random_programs(compiler, seed):
+    program = Program(seed, steps=24, jumps=False)
+    compare(compiler, program.text, seed=seed, rtol=1e-4, atol=1e-4)
+
+
+def test_in_f64(compiler):
+    compare(
+        compiler, MODELS / "bilstm_diff_attention.gf", "--float", "f64", rtol=1e-10, atol=1e-10
+    )

@@ -13,6 +13,7 @@
 #include "passes/fuse/Passes.h"
 #include "passes/schedule/Passes.h"
 #include "passes/split/Passes.h"
+#include "passes/team/Passes.h"
 #include "passes/tile/Passes.h"
 
 namespace gatefold {
@@ -23,6 +24,7 @@ inline void registerGatefoldPasses() {
   registerGatefoldTilePasses();
   registerGatefoldSplitPasses();
   registerGatefoldBufferizePasses();
+  registerGatefoldTeamPasses();
   registerGatefoldCpuPasses();
 }
 

@@ -7,6 +7,7 @@
 
 #include "passes/Pipelines.h"
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -30,19 +31,29 @@ static void buildSimplify(OpPassManager &manager, const PipelineOptions &) {
 }
 
 static void buildFuse(OpPassManager &manager, const PipelineOptions &options) {
-  if (!options.naive)
-    clean(manager);
+  if (options.naive)
+    return;
+  manager.addNestedPass<func::FuncOp>(createHoistInvariant());
+  // Before products leave a step, so that gates leave as one sequence.
+  manager.addNestedPass<func::FuncOp>(createFuseGates());
+  manager.addNestedPass<func::FuncOp>(createHoistInputProjection());
+  clean(manager);
+  manager.addNestedPass<func::FuncOp>(createSinkOutputProjection());
+  manager.addNestedPass<func::FuncOp>(createFuseGates());
+  clean(manager);
 }
 
 static void buildSchedule(OpPassManager &manager,
                           const PipelineOptions &options) {
   manager.addPass(createAttachTarget({options.target}));
-  manager.addNestedPass<func::FuncOp>(createChooseAlgorithms());
+  manager.addNestedPass<func::FuncOp>(createChooseAlgorithms({options.naive}));
 }
 
-static void buildTile(OpPassManager &manager, const PipelineOptions &) {
+static void buildTile(OpPassManager &manager, const PipelineOptions &options) {
   // An attention may stand in the step of a recurrence, never the other way.
+  manager.addNestedPass<func::FuncOp>(createTileAttention());
   manager.addNestedPass<func::FuncOp>(createLowerAttention());
+  manager.addNestedPass<func::FuncOp>(createTileRecurrence());
   manager.addNestedPass<func::FuncOp>(createLowerRecurrence());
   manager.addNestedPass<func::FuncOp>(createDecomposeTensors());
   // Sizes of what loops give become sizes of the inputs: through a chain of
@@ -50,37 +61,59 @@ static void buildTile(OpPassManager &manager, const PipelineOptions &) {
   manager.addPass(createSCFForLoopCanonicalizationPass());
   manager.addPass(memref::createResolveShapedTypeResultDimsPass());
   clean(manager);
+  if (options.naive)
+    return;
+  manager.addNestedPass<func::FuncOp>(createTileLinear());
+  clean(manager);
+  manager.addNestedPass<func::FuncOp>(createFusePointwise());
+  manager.addPass(memref::createResolveShapedTypeResultDimsPass());
+  clean(manager);
 }
 
-static void buildSplit(OpPassManager &manager, const PipelineOptions &) {
+static void buildSplit(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createCompleteInterface());
   manager.addPass(createBindParameters());
+  if (!options.naive)
+    manager.addPass(createSplitPrepare());
   manager.addPass(createSizeFunctions());
   manager.addPass(createDestinationArguments());
 }
 
-static void buildBufferize(OpPassManager &manager, const PipelineOptions &) {
+static void buildBufferize(OpPassManager &manager,
+                           const PipelineOptions &options) {
   manager.addPass(createToBuffers());
   clean(manager);
   // Sizes as arithmetic, which the plan can repeat.
   manager.addPass(createLowerAffinePass());
+  if (!options.naive) {
+    manager.addPass(createParallelLoops());
+    manager.addPass(createDistribute());
+  }
   manager.addPass(createPlanMemory());
+  if (!options.naive)
+    manager.addPass(createFormTeam());
   clean(manager);
 }
 
-static void buildCpu(OpPassManager &manager, const PipelineOptions &) {
+static void buildCpu(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createOutlineKernels());
   manager.addPass(createPackToVectors());
   manager.addPass(createLinearToVectors());
+  if (!options.naive)
+    manager.addNestedPass<func::FuncOp>(createLinalgToVectors());
   manager.addNestedPass<func::FuncOp>(createLinalgToLoops());
   manager.addPass(createLoopInvariantCodeMotionPass());
   manager.addNestedPass<func::FuncOp>(createExpandOpenShapes());
   manager.addPass(memref::createExpandStridedMetadataPass());
   manager.addPass(createLowerAffinePass());
   clean(manager);
+  if (!options.naive)
+    manager.addPass(createExpandMath());
   manager.addPass(createSCFToControlFlowPass());
   manager.addPass(createLowerAssertions());
+  manager.addPass(createLowerTeam());
   manager.addPass(createLowerMath());
+  manager.addPass(createConvertVectorToLLVMPass());
   manager.addPass(createConvertMathToLLVMPass());
   manager.addPass(createArithToLLVMConversionPass());
   manager.addPass(createConvertIndexToLLVMPass());

@@ -56,9 +56,36 @@ gatefold_status gatefold_context_create(const gatefold_model *model,
   return GATEFOLD_OK;
 }
 
+gatefold_status gatefold_context_threads(gatefold_context *context,
+                                         size_t threads) {
+  if (!context)
+    return GATEFOLD_INVALID_ARGUMENT;
+  context->message.clear();
+  if (threads > gatefold_team_maximum) {
+    context->message.append("%llu threads are more than %d",
+                            (unsigned long long)threads,
+                            (int)gatefold_team_maximum);
+    return GATEFOLD_INVALID_ARGUMENT;
+  }
+  int64_t ranks = threads ? (int64_t)threads : gatefold_team_cores();
+  if (ranks > gatefold_team_maximum)
+    ranks = gatefold_team_maximum;
+  // Also where there are as many: after a fork these are others.
+  gatefold_team_destroy(context->team);
+  context->team = nullptr;
+  if (ranks < 2)
+    return GATEFOLD_OK;
+  context->team = gatefold_team_create(ranks);
+  if (context->team)
+    return GATEFOLD_OK;
+  context->message.append("cannot start %lld threads", (long long)(ranks - 1));
+  return GATEFOLD_OUT_OF_MEMORY;
+}
+
 void gatefold_context_destroy(gatefold_context *context) {
   if (!context)
     return;
+  gatefold_team_destroy(context->team);
   free(context->symbols);
   free(context->origins);
   free(context->sizes);

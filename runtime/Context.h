@@ -6,6 +6,7 @@
 #define GATEFOLD_RUNTIME_CONTEXT_H
 
 #include "runtime/Model.h"
+#include "runtime/Team.h"
 #include "runtime/View.h"
 
 namespace gatefold::runtime {
@@ -47,6 +48,10 @@ struct gatefold_context {
   /// The context's own workspace.
   void *workspace;
   size_t workspaceBytes;
+  /// Null: runs are the caller's thread's alone.
+  gatefold_team *team;
+  /// The ranks of this run.
+  int64_t ranks;
   gatefold::runtime::Message message;
 };
 

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define GATEFOLD_ABI_VERSION 2
+#define GATEFOLD_ABI_VERSION 3
 
 enum gatefold_role {
   GATEFOLD_INPUT = 0,
@@ -73,6 +73,8 @@ typedef struct gatefold_size_check {
   const char *message;
 } gatefold_size_check;
 
+struct gatefold_team;
+
 typedef struct gatefold_description {
   int32_t abi_version;
   int32_t symbol_count;
@@ -93,11 +95,14 @@ typedef struct gatefold_description {
   /* From the open dimensions (each 0..2^31 - 1) to all sizes (of inputs,
    * results, parameters, prepared tensors in order, then bounds and the sides
    * of checks; -1 where one overflows), and to the bytes of the arena of a run
-   * (-1 where that overflows). Pure; the sizes of parameters and of prepared
-   * tensors do not depend on the symbols. */
+   * by so many ranks (-1 where that overflows). Pure; the sizes of parameters
+   * and of prepared tensors do not depend on the symbols. */
   int64_t size_count;
   void (*sizes)(const int64_t *symbols, int64_t *sizes);
-  int64_t (*arena_bytes)(const int64_t *symbols);
+  int64_t (*arena_bytes)(const int64_t *symbols, int64_t ranks);
+
+  /* How many ranks at most are worth their start. Null: a run is one rank's. */
+  int64_t (*useful_ranks)(const int64_t *symbols);
 
   /* Computes. `arguments` holds pointers to MLIR memref descriptors (allocated,
    * aligned, offset, sizes[rank], strides[rank]; all i64/pointers): parameters
@@ -105,8 +110,14 @@ typedef struct gatefold_description {
    * that is `prepare_only` may be null), then inputs, then results (no overlap
    * with anything else), both with a last stride of 1 and any others. `arena`
    * is 64-byte aligned. Returns 0, or the code of an error of the run: see
-   * gatefold_run_error. Flush-to-zero is the runtime's business. */
-  int32_t (*run)(void *const *arguments, void *arena);
+   * gatefold_run_error. Flush-to-zero is the runtime's business.
+   *
+   * All ranks 0 .. ranks - 1 of a team call it at the same time with the same
+   * arguments and arena (runtime/Team.h); they share the work and meet at
+   * barriers. `team` is null for one rank. The results do not depend on the
+   * number of ranks. */
+  int32_t (*run)(void *const *arguments, void *arena, int64_t rank,
+                 int64_t ranks, struct gatefold_team *team);
 
   /* Makes the prepared tensors, once. `arguments` holds the descriptors of
    * parameters, then prepared tensors (contiguous, 64-byte aligned), which it

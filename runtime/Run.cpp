@@ -50,11 +50,23 @@ static void makeArguments(gatefold_context &context,
   }
 }
 
+/// The ranks of a run with these open dimensions.
+static int64_t usefulRanks(const gatefold_context &context) {
+  const gatefold_description &description = *context.model->description;
+  int64_t ranks = gatefold_team_ranks(context.team);
+  if (ranks < 2 || !description.useful_ranks)
+    return 1;
+  int64_t useful = description.useful_ranks(context.symbols);
+  return useful < 1 ? 1 : useful < ranks ? useful : ranks;
+}
+
 /// Places of the copies behind the arena, and the bytes of both with slack for
 /// the workspace's own alignment.
 static gatefold_status layOut(gatefold_context &context, int64_t argumentCount,
                               size_t &bytes) {
-  int64_t arena = context.model->description->arena_bytes(context.symbols);
+  const gatefold_description &description = *context.model->description;
+  context.ranks = usefulRanks(context);
+  int64_t arena = description.arena_bytes(context.symbols, context.ranks);
   size_t total = 0;
   bool fits = arena >= 0 && addAligned(total, arena);
   for (int64_t a = 0; fits && a < argumentCount; ++a) {
@@ -231,6 +243,19 @@ static View copyOf(const Argument &argument, char *base, int64_t *strides) {
           strides};
 }
 
+/// What each rank of a run calls.
+struct Job {
+  const gatefold_description &description;
+  void *const *arguments;
+  void *arena;
+};
+
+static int32_t runRank(void *data, int64_t rank, int64_t ranks,
+                       gatefold_team *team) {
+  const Job &job = *(const Job *)data;
+  return job.description.run(job.arguments, job.arena, rank, ranks, team);
+}
+
 static gatefold_status call(gatefold_context &context, char *base) {
   const gatefold_model &model = *context.model;
   const gatefold_description &description = *model.description;
@@ -263,10 +288,13 @@ static gatefold_status call(gatefold_context &context, char *base) {
         describe(descriptor, copied.data, view.rank, view.shape, packed);
   }
 
+  Job job = {description, context.pointers, base};
   int32_t error;
-  {
+  if (context.ranks > 1) {
+    error = gatefold_team_run(context.team, context.ranks, runRank, &job);
+  } else {
     FlushToZero mode;
-    error = description.run(context.pointers, base);
+    error = runRank(&job, 0, 1, nullptr);
   }
   if (gatefold_status status = statusOf(error, context.message))
     return status;

@@ -68,6 +68,16 @@ gatefold_status gatefold_context_create(const gatefold_model *model,
 void gatefold_context_destroy(gatefold_context *context);
 const char *gatefold_context_message(const gatefold_context *context);
 
+/* How many threads a run of this context may use, the caller's among them: 1
+ * to 1024, at first 1; 0 stands for the cores that this process may use. The
+ * threads start here and belong to the context; between runs they sleep.
+ * Results are the same bits for any number. If they cannot be started
+ * (GATEFOLD_OUT_OF_MEMORY) the context has one. Threads need room in the
+ * workspace: ask for its size afterwards. A process that is forked from this one
+ * has none of them and runs on one thread, until it calls this again. */
+gatefold_status gatefold_context_threads(gatefold_context *context,
+                                         size_t threads);
+
 /* The shape of each result for these inputs (only their shapes are read):
  * shapes[k] has room for the rank of result k. */
 gatefold_status gatefold_result_shapes(gatefold_context *context,

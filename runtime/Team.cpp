@@ -35,13 +35,16 @@ struct alignas(lineBytes) Signal {
 
   uint32_t get() const { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); }
 
-  /// Adds 1 and wakes who sleeps; the new number. Either a thread that is about
-  /// to sleep is counted here, or the kernel shows it the new number.
-  uint32_t raise() {
-    uint32_t value = __atomic_add_fetch(&word, 1, __ATOMIC_SEQ_CST);
+  void set(uint32_t value) {
+    __atomic_store_n(&word, value, __ATOMIC_SEQ_CST);
     wake();
-    return value;
   }
+  void raise() {
+    __atomic_add_fetch(&word, 1, __ATOMIC_SEQ_CST);
+    wake();
+  }
+  /// Either a thread that is about to sleep is counted here, or the kernel
+  /// shows it that the number has changed.
   void wake() {
     if (__atomic_load_n(&sleepers, __ATOMIC_SEQ_CST))
       syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr,
@@ -85,15 +88,24 @@ struct Worker {
 
 } // namespace
 
+/// The word of `jobs`: how many there were, and in the lowest bits the ranks of
+/// the last one, so that a rank without a part in it looks at nothing else. No
+/// ranks: the threads end.
+static constexpr uint32_t ranksBits = 11;
+static constexpr uint32_t ranksMask = (1u << ranksBits) - 1;
+static_assert(gatefold_team_maximum <= ranksMask, "ranks do not fit");
+
 struct gatefold_team {
   int64_t ranks;
   pid_t process;
   /// 0 where there are more ranks than cores: who spins takes another's core.
   int spins;
-  bool isEnding;
+  /// The job, and what it is for: written before `jobs`.
   gatefold_team_job *job;
   void *data;
-  /// The number of jobs so far; of ranks that have done theirs; of barriers.
+  int64_t active;
+  uint32_t allDone;
+  /// Jobs; ranks that have done theirs; barriers.
   Signal jobs, done, barriers;
   alignas(lineBytes) int64_t arrived;
   alignas(lineBytes) int32_t failure;
@@ -116,7 +128,7 @@ static void fail(gatefold_team &team, int32_t code) {
 
 static void execute(gatefold_team &team, int64_t rank) {
   FlushToZero mode;
-  if (int32_t code = team.job(team.data, rank, team.ranks, &team))
+  if (int32_t code = team.job(team.data, rank, team.active, &team))
     fail(team, code);
 }
 
@@ -128,7 +140,7 @@ int32_t gatefold_team_barrier(gatefold_team *team) {
   int32_t failure = __atomic_load_n(&team->failure, __ATOMIC_SEQ_CST);
   if (failure)
     return failure;
-  if (__atomic_add_fetch(&team->arrived, 1, __ATOMIC_ACQ_REL) == team->ranks) {
+  if (__atomic_add_fetch(&team->arrived, 1, __ATOMIC_ACQ_REL) == team->active) {
     __atomic_store_n(&team->arrived, 0, __ATOMIC_RELAXED);
     team->barriers.raise();
     return 0;
@@ -137,8 +149,13 @@ int32_t gatefold_team_barrier(gatefold_team *team) {
   return __atomic_load_n(&team->failure, __ATOMIC_SEQ_CST);
 }
 
-int32_t gatefold_team_run(gatefold_team *team, gatefold_team_job *job,
-                          void *data) {
+static void startJob(gatefold_team &team, uint32_t ranks) {
+  uint32_t number = (team.jobs.get() >> ranksBits) + 1;
+  team.jobs.set(number << ranksBits | ranks);
+}
+
+int32_t gatefold_team_run(gatefold_team *team, int64_t ranks,
+                          gatefold_team_job *job, void *data) {
   if (getpid() != team->process) {
     FlushToZero mode;
     return job(data, 0, 1, nullptr);
@@ -147,11 +164,11 @@ int32_t gatefold_team_run(gatefold_team *team, gatefold_team_job *job,
   team->data = data;
   team->arrived = 0;
   team->failure = 0;
-  uint32_t before = team->done.get();
-  team->jobs.raise();
+  team->active = ranks < team->ranks ? ranks : team->ranks;
+  team->allDone = team->done.get() + (uint32_t)team->active - 1;
+  startJob(*team, (uint32_t)team->active);
   execute(*team, 0);
-  uint32_t all = before + (uint32_t)team->ranks - 1;
-  for (uint32_t now = team->done.get(); now != all;)
+  for (uint32_t now = team->done.get(); now != team->allDone;)
     now = team->done.waitWhile(now, team->spins);
   return team->failure;
 }
@@ -159,15 +176,16 @@ int32_t gatefold_team_run(gatefold_team *team, gatefold_team_job *job,
 static void *work(void *argument) {
   Worker &worker = *(Worker *)argument;
   gatefold_team &team = *worker.team;
-  // A thread that starts late finds the jobs that it has missed: there can be one.
   for (uint32_t number = 0;;) {
     number = team.jobs.waitWhile(number, team.spins);
-    if (team.isEnding)
+    if (!(number & ranksMask))
       return nullptr;
+    if (worker.rank >= (int64_t)(number & ranksMask))
+      continue;
+    // Until this rank is done no other job begins.
     execute(team, worker.rank);
-    // Only the last one's number is worth waking the caller for.
-    uint32_t count = __atomic_add_fetch(&team.done.word, 1, __ATOMIC_SEQ_CST);
-    if (count % (uint32_t)(team.ranks - 1) == 0)
+    uint32_t all = team.allDone;
+    if (__atomic_add_fetch(&team.done.word, 1, __ATOMIC_SEQ_CST) == all)
       team.done.wake();
   }
 }
@@ -178,8 +196,7 @@ static void *work(void *argument) {
 
 /// Ends and joins the first `count` threads.
 static void join(gatefold_team &team, int64_t count) {
-  team.isEnding = true;
-  team.jobs.raise();
+  startJob(team, 0);
   for (int64_t i = 0; i < count; ++i)
     pthread_join(team.workers[i].thread, nullptr);
 }
@@ -214,6 +231,10 @@ gatefold_team *gatefold_team_create(int64_t ranks) {
     return nullptr;
   }
   return team;
+}
+
+int64_t gatefold_team_ranks(const gatefold_team *team) {
+  return team ? team->ranks : 1;
 }
 
 void gatefold_team_destroy(gatefold_team *team) {

@@ -30,12 +30,16 @@ enum { gatefold_team_maximum = 1024 };
 gatefold_team *gatefold_team_create(int64_t ranks);
 void gatefold_team_destroy(gatefold_team *team);
 
-/* Executes the job on all ranks with denormal numbers taken as 0, and returns
- * when each is done: 0, or the code of the rank that failed first. Allocates
- * nothing. One call at a time. In a process that was forked from the team's the
- * threads do not exist; there the job runs on the caller as a team of 1. */
-int32_t gatefold_team_run(gatefold_team *team, gatefold_team_job *job,
-                          void *data);
+/* The ranks that it was made with; 1 for a null. */
+int64_t gatefold_team_ranks(const gatefold_team *team);
+
+/* Executes the job on the first `ranks` ranks, at least 2, with denormal
+ * numbers taken as 0, and returns when each is done: 0, or the code of the rank
+ * that failed first. Allocates nothing. One call at a time. In a process that
+ * was forked from the team's the threads do not exist; there the job runs on
+ * the caller as a team of 1. */
+int32_t gatefold_team_run(gatefold_team *team, int64_t ranks,
+                          gatefold_team_job *job, void *data);
 
 /* Waits until all ranks have come here. What they wrote before, each sees
  * afterwards. 0, or the code of a rank that failed and will not come: then the

@@ -59,7 +59,7 @@ ELEMENTS = {
     "bool": (numpy.bool_, 6, 8),
 }
 CPU = 1
-ABI_VERSION = 2
+ABI_VERSION = 3
 
 
 class GatefoldError(Exception):
@@ -100,8 +100,10 @@ def pointers(tensors):
 class Library:
     """One compiled model. After `prepare`, `context()` gives each thread its own."""
 
-    def __init__(self, path, name=None):
-        """`name`: what the symbols begin with; by default NAME of libNAME.so."""
+    def __init__(self, path, name=None, threads=1):
+        """`name`: what the symbols begin with; by default NAME of libNAME.so.
+        `threads`: how many `run` may use; 0: the cores that this process may use."""
+        self.threads = threads
         self.path = str(path)
         base = self.path.rsplit("/", 1)[-1]
         self.name = name or base.removeprefix("lib").removesuffix(".so")
@@ -150,25 +152,33 @@ class Library:
         )
         return self
 
-    def context(self):
-        return Context(self)
+    def context(self, threads=1):
+        return Context(self, threads)
 
     def run(self, **inputs):
         if self.own_context is None:
-            self.own_context = self.context()
+            self.own_context = self.context(self.threads)
         return self.own_context.run(**inputs)
 
 
 class Context:
     """What one thread needs to run a prepared model."""
 
-    def __init__(self, library):
+    def __init__(self, library, threads=1):
+        """`threads`: how many a run may use; 0: the cores that this process may use."""
         self.library = library
         self.handle = ctypes.c_void_p()
         library.check(
             library.function("context_create")(library.model, ctypes.byref(self.handle))
         )
         self.run_function = library.function("run")
+        self.set_threads(threads)
+
+    def set_threads(self, threads):
+        """They are started here and sleep between runs. The bits of the results do
+        not depend on their number."""
+        set_function = self.library.function("context_threads")
+        self.check(set_function(self.handle, ctypes.c_size_t(threads)))
 
     def close(self):
         self.library.function("context_destroy", None)(self.handle)

@@ -4,6 +4,7 @@
 #ifndef PASSES_BUFFERIZE_PASSES_H
 #define PASSES_BUFFERIZE_PASSES_H
 
+#include "dialect/GatefoldOps.h"
 #include "passes/PassCommon.h"
 
 namespace gatefold {

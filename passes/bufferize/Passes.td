@@ -30,15 +30,17 @@ def PlanMemory : Pass<"gf-plan-memory", "::mlir::ModuleOp"> {
     Each `memref.alloc` becomes a view into one argument, the arena, at an offset
     that is a multiple of 64 bytes. Sizes may depend on open dimensions; a size that
     depends on data is refused with its place. Buffers whose lifetimes do not meet share a
-    slot, whose size is the largest of them. Adds `gatefold_arena_bytes(symbols)`, the
-    size of the arena, -1 where that overflows. Afterwards a run allocates nothing.
+    slot, whose size is the largest of them. A buffer made in an `scf.forall` is each
+    rank's own: behind what the ranks share, the arena has a part for each. Adds
+    `gatefold_arena_bytes(symbols, ranks)`, the size of the arena, -1 where that
+    overflows. Afterwards a run allocates nothing.
 
     Lifetimes are spans of operations in program order; a buffer made in a loop body
     dies at the end of each iteration.
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::memref::MemRefDialect"
+    "::gatefold::GfDialect", "::mlir::arith::ArithDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"
   ];
   let statistics = [
     Statistic<"buffersPlanned", "buffers", "Buffers in the arena">,

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/GatefoldOps.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "passes/bufferize/Passes.h"
@@ -26,6 +27,8 @@ namespace {
 struct PlannedBuffer {
   memref::AllocOp alloc;
   int64_t start, end;
+  /// It is made in a parallel loop: each rank has its own.
+  bool isPrivate = false;
   unsigned slot = 0;
 };
 
@@ -51,10 +54,12 @@ private:
   int64_t next = 0;
 };
 
-/// Offsets of slots and their total, as i64.
+/// Offsets of slots, as i64: those that ranks share from the start of the
+/// arena, private ones from the start of the rank's own part; and the bytes of
+/// both.
 struct ArenaLayout {
   SmallVector<Value> offsets;
-  Value total;
+  Value shared, own;
 };
 
 class MemoryPlan {
@@ -68,7 +73,7 @@ public:
   LogicalResult makeArenaFunction(ModuleOp module);
 
   unsigned getBufferCount() const { return buffers.size(); }
-  unsigned getSlotCount() const { return slotCount; }
+  unsigned getSlotCount() const { return isPrivate.size(); }
 
 private:
   LogicalResult measure(PlannedBuffer &buffer, const ProgramOrder &order,
@@ -80,7 +85,8 @@ private:
   const EntryFunction &function;
   const Interface &interface;
   SmallVector<PlannedBuffer> buffers;
-  unsigned slotCount = 0;
+  /// For each slot, whether each rank has its own.
+  SmallVector<bool> isPrivate;
 };
 } // namespace
 
@@ -136,6 +142,7 @@ LogicalResult MemoryPlan::collect() {
         return WalkResult::interrupt();
       }
       PlannedBuffer buffer{alloc, 0, 0};
+      buffer.isPrivate = alloc->getParentOfType<scf::ForallOp>() != nullptr;
       if (failed(measure(buffer, order, aliases)))
         return WalkResult::interrupt();
       buffers.push_back(buffer);
@@ -150,7 +157,8 @@ LogicalResult MemoryPlan::collect() {
 }
 
 /// First fit in program order: a buffer takes the slot of one that has died,
-/// preferably of its own type and sizes.
+/// preferably of its own type and sizes. What a parallel loop uses lives until
+/// its end at least, so that it does not matter how far each rank is in it.
 void MemoryPlan::assignSlots() {
   struct Slot {
     int64_t lastUse;
@@ -164,7 +172,8 @@ void MemoryPlan::assignSlots() {
   for (PlannedBuffer &buffer : buffers) {
     Slot *chosen = nullptr;
     for (Slot &slot : slots) {
-      if (slot.lastUse >= buffer.start)
+      if (slot.lastUse >= buffer.start ||
+          isPrivate[&slot - slots.begin()] != buffer.isPrivate)
         continue;
       bool alike = isAlike(slot.sample, buffer.alloc);
       if (!chosen || alike)
@@ -172,18 +181,19 @@ void MemoryPlan::assignSlots() {
       if (alike)
         break;
     }
-    if (!chosen)
+    if (!chosen) {
       chosen = &slots.emplace_back(Slot{0, buffer.alloc});
+      isPrivate.push_back(buffer.isPrivate);
+    }
     chosen->lastUse = buffer.end;
     buffer.slot = chosen - slots.begin();
   }
-  slotCount = slots.size();
 }
 
 FailureOr<ArenaLayout> MemoryPlan::layOut(OpBuilder &builder,
                                           SizeResolver &resolver,
                                           CheckedSizes &sizes) {
-  SmallVector<Value> bytesOfSlot(slotCount);
+  SmallVector<Value> bytesOfSlot(isPrivate.size());
   for (const PlannedBuffer &buffer : buffers) {
     memref::AllocOp alloc = buffer.alloc;
     Location loc = alloc.getLoc();
@@ -210,14 +220,16 @@ FailureOr<ArenaLayout> MemoryPlan::layOut(OpBuilder &builder,
   }
 
   ArenaLayout layout;
-  layout.total = sizes.constant(0);
+  layout.shared = sizes.constant(0);
+  layout.own = layout.shared;
   Location loc = entry.getLoc();
-  for (Value bytes : bytesOfSlot) {
-    layout.offsets.push_back(layout.total);
+  for (auto [bytes, isOwn] : llvm::zip(bytesOfSlot, isPrivate)) {
+    Value &total = isOwn ? layout.own : layout.shared;
+    layout.offsets.push_back(total);
     Value padded = sizes.add(bytes, sizes.constant(arenaAlignment - 1));
     padded = arith::AndIOp::create(builder, loc, padded,
                                    sizes.constant(-arenaAlignment));
-    layout.total = sizes.add(layout.total, padded);
+    total = sizes.add(total, padded);
   }
   return layout;
 }
@@ -249,6 +261,13 @@ LogicalResult MemoryPlan::rewrite() {
   if (failed(entry.insertArgument(entry.getNumArguments(), arenaType, {}, loc)))
     return failure();
   Value arena = entry.getArguments().back();
+  Value ownPlace;
+  if (llvm::is_contained(isPrivate, true)) {
+    Value rank = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                            TeamRankOp::create(builder, loc));
+    ownPlace = arith::MulIOp::create(builder, loc, rank, layout->own);
+    ownPlace = arith::AddIOp::create(builder, loc, ownPlace, layout->shared);
+  }
   SmallVector<Value> views;
   for (const PlannedBuffer &buffer : buffers) {
     memref::AllocOp alloc = buffer.alloc;
@@ -257,9 +276,11 @@ LogicalResult MemoryPlan::rewrite() {
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       if (type.isDynamicDim(dim))
         dynamicSizes.push_back(resolver.size(alloc, dim));
-    Value offset = arith::IndexCastOp::create(builder, alloc.getLoc(),
-                                              builder.getIndexType(),
-                                              layout->offsets[buffer.slot]);
+    Value offset = layout->offsets[buffer.slot];
+    if (buffer.isPrivate)
+      offset = arith::AddIOp::create(builder, alloc.getLoc(), offset, ownPlace);
+    offset = arith::IndexCastOp::create(builder, alloc.getLoc(),
+                                        builder.getIndexType(), offset);
     views.push_back(memref::ViewOp::create(builder, alloc.getLoc(), type, arena,
                                            offset, dynamicSizes));
   }
@@ -270,8 +291,8 @@ LogicalResult MemoryPlan::rewrite() {
   return success();
 }
 
-/// gatefold_arena_bytes(symbols), gatefold_prepare_arena_bytes(). Runs before
-/// `rewrite`.
+/// gatefold_arena_bytes(symbols, ranks), gatefold_prepare_arena_bytes(). Runs
+/// before `rewrite`.
 LogicalResult MemoryPlan::makeArenaFunction(ModuleOp module) {
   MLIRContext *context = module.getContext();
   Location loc = entry.getLoc();
@@ -281,7 +302,7 @@ LogicalResult MemoryPlan::makeArenaFunction(ModuleOp module) {
   Type i64 = builder.getI64Type();
   SmallVector<Type> argumentTypes;
   if (function.hasOpenArena)
-    argumentTypes.push_back(pointer);
+    argumentTypes = {pointer, i64};
   auto arenaBytes =
       func::FuncOp::create(builder, loc, function.arenaFunction,
                            builder.getFunctionType(argumentTypes, {i64}));
@@ -313,7 +334,11 @@ LogicalResult MemoryPlan::makeArenaFunction(ModuleOp module) {
   FailureOr<ArenaLayout> layout = layOut(builder, resolver, sizes);
   if (failed(layout))
     return failure();
-  func::ReturnOp::create(builder, loc, sizes.orMinusOne(layout->total));
+  Value total = layout->shared;
+  if (function.hasOpenArena)
+    total = sizes.add(total,
+                      sizes.multiply(layout->own, arenaBytes.getArgument(1)));
+  func::ReturnOp::create(builder, loc, sizes.orMinusOne(total));
   return success();
 }
 

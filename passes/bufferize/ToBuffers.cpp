@@ -25,6 +25,13 @@ namespace gatefold {
 
 using namespace mlir;
 
+/// An empty tensor, or a part of one.
+static bool isEmpty(Value value) {
+  if (auto part = value.getDefiningOp<tensor::ExtractSliceOp>())
+    value = part.getSource();
+  return value.getDefiningOp<tensor::EmptyOp>() != nullptr;
+}
+
 /// A constant that several operations start from is made anew for each: cheaper
 /// than the copies that they would need, and each may be made in its own
 /// result.
@@ -32,7 +39,7 @@ static void separateFills(RewriterBase &rewriter, Operation *root) {
   SmallVector<linalg::FillOp> fills;
   root->walk([&](linalg::FillOp fill) {
     if (fill->getNumResults() == 1 && !fill->getResult(0).hasOneUse() &&
-        fill.getOutputs()[0].getDefiningOp<tensor::EmptyOp>())
+        isEmpty(fill.getOutputs()[0]))
       fills.push_back(fill);
   });
   for (linalg::FillOp fill : fills) {
@@ -55,22 +62,27 @@ static void separateFills(RewriterBase &rewriter, Operation *root) {
   }
 }
 
-/// An empty tensor is made anew for each use. One that many operations begin
-/// from would tie their results together in the analysis, whose time then grows
-/// with the cube of their number.
+/// An empty tensor, or a part of one, is made anew for each use. One that many
+/// operations begin from would need a copy for each but the last, and tie their
+/// results together in the analysis, whose time then grows with the cube of
+/// their number.
 static void separateEmpties(RewriterBase &rewriter, Operation *root) {
-  SmallVector<tensor::EmptyOp> empties;
-  root->walk([&](tensor::EmptyOp empty) {
-    if (!empty->use_empty() && !empty->hasOneUse())
-      empties.push_back(empty);
+  SmallVector<Operation *> parts, empties;
+  root->walk([&](Operation *op) {
+    if (isa<tensor::EmptyOp>(op))
+      empties.push_back(op);
+    else if (isa<tensor::ExtractSliceOp>(op) && isEmpty(op->getResult(0)))
+      parts.push_back(op);
   });
-  for (tensor::EmptyOp empty : empties) {
+  for (Operation *begin : llvm::concat<Operation *>(parts, empties)) {
     SmallVector<OpOperand *> uses;
-    for (OpOperand &use : empty->getUses())
+    for (OpOperand &use : begin->getUses())
       uses.push_back(&use);
+    if (uses.size() < 2)
+      continue;
     for (OpOperand *use : ArrayRef(uses).drop_front()) {
       rewriter.setInsertionPoint(use->getOwner());
-      Operation *copy = rewriter.clone(*empty);
+      Operation *copy = rewriter.clone(*begin);
       rewriter.modifyOpInPlace(use->getOwner(),
                                [&] { use->set(copy->getResult(0)); });
     }

@@ -93,16 +93,19 @@ makeTargetMachine(const EmitOptions &options) {
 /// an array. Null where the module has no such entry.
 static llvm::Function *emitPacked(llvm::Module &module, llvm::StringRef name,
                                   llvm::StringRef packedName,
-                                  unsigned tensorCount) {
+                                  unsigned tensorCount, bool takesTeam) {
   llvm::LLVMContext &context = module.getContext();
   auto *pointer = llvm::PointerType::getUnqual(context);
   llvm::Type *i64 = llvm::Type::getInt64Ty(context);
   llvm::Function *entry = module.getFunction(("_mlir_ciface_" + name).str());
   if (!entry)
     return nullptr;
+  llvm::SmallVector<llvm::Type *> types = {pointer, pointer};
+  if (takesTeam)
+    types.append({i64, i64, pointer});
   auto *function = llvm::Function::Create(
-      llvm::FunctionType::get(llvm::Type::getInt32Ty(context),
-                              {pointer, pointer}, /*isVarArg=*/false),
+      llvm::FunctionType::get(llvm::Type::getInt32Ty(context), types,
+                              /*isVarArg=*/false),
       llvm::GlobalValue::InternalLinkage, packedName, module);
   llvm::IRBuilder<> builder(
       llvm::BasicBlock::Create(context, "entry", function));
@@ -129,6 +132,8 @@ static llvm::Function *emitPacked(llvm::Module &module, llvm::StringRef name,
         pointer,
         builder.CreateConstInBoundsGEP1_64(pointer, function->getArg(0), i)));
   arguments.push_back(descriptor);
+  for (llvm::Argument &argument : llvm::drop_begin(function->args(), 2))
+    arguments.push_back(&argument);
   builder.CreateRet(builder.CreateCall(entry, arguments));
   return function;
 }
@@ -157,6 +162,7 @@ static void emitExports(llvm::Module &module, llvm::GlobalVariable *description,
       {"context_create", status, {pointer, pointer}},
       {"context_destroy", nothing, {pointer}},
       {"context_message", pointer, {pointer}},
+      {"context_threads", status, {pointer, size}},
       {"result_shapes", status, {pointer, pointer, pointer}},
       {"workspace_size", status, {pointer, pointer, pointer}},
       {"initial_state", status, {pointer, size, pointer}},
@@ -282,10 +288,11 @@ gatefold::emitCode(mlir::ModuleOp module, const EmitOptions &options,
 
   PackedFunctions functions;
   functions.run = emitPacked(*translated, runFunction, "gatefold_run_packed",
-                             interface->tensors.size());
+                             interface->tensors.size(), /*takesTeam=*/true);
   functions.prepare = emitPacked(
       *translated, prepareFunction, "gatefold_prepare_packed",
-      interface->getParameters().size() + interface->getPrepared().size());
+      interface->getParameters().size() + interface->getPrepared().size(),
+      /*takesTeam=*/false);
   if (!functions.run)
     return llvm::createStringError("the module has no function '%s'",
                                    runFunction.data());

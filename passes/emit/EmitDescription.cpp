@@ -269,6 +269,7 @@ DescriptionEmitter::emit(const PackedFunctions &functions) {
   if (functions.prepare && !prepareArena)
     return llvm::createStringError("the module has no function '%s'",
                                    prepareArenaFunction.data());
+  llvm::Function *usefulRanks = module.getFunction(usefulRanksFunction);
   Constant *value = structure(
       {integer(32, GATEFOLD_ABI_VERSION),
        integer(32, symbols.size()),
@@ -290,6 +291,7 @@ DescriptionEmitter::emit(const PackedFunctions &functions) {
        integer(64, nextSize),
        module.getFunction(sizesFunction),
        module.getFunction(arenaFunction),
+       usefulRanks ? static_cast<Constant *>(usefulRanks) : null(),
        functions.run,
        functions.prepare ? prepareArena : null(),
        functions.prepare ? static_cast<Constant *>(functions.prepare) : null(),

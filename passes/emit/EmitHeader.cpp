@@ -146,6 +146,12 @@ const char *@_message(const @_model *model);
 void @_context_destroy(@_context *context);
 const char *@_context_message(const @_context *context);
 
+/* How many threads a run of this context may use, the caller's among them: 1 to
+ * 1024, at first 1; 0 stands for the cores that this process may use. They start
+ * here, belong to the context and sleep between runs. Results are the same bits for any
+ * number. Threads need room in the workspace: ask for its size afterwards. */
+@_status @_context_threads(@_context *context, size_t threads);
+
 /* The shape of each result for these inputs, of which only the shapes are read:
  * shapes[k] has room for the rank of result k. */
 @_status @_result_shapes(@_context *context, const DLTensor *const *inputs,

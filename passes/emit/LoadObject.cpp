@@ -7,6 +7,7 @@
 
 #include "passes/emit/Emit.h"
 #include "runtime/Runtime.h"
+#include "runtime/Team.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -49,6 +50,8 @@ static llvm::Error defineRuntime(orc::LLJIT &jit) {
   add("gatefold_context_create", &gatefold_context_create);
   add("gatefold_context_destroy", &gatefold_context_destroy);
   add("gatefold_context_message", &gatefold_context_message);
+  add("gatefold_context_threads", &gatefold_context_threads);
+  add("gatefold_team_barrier", &gatefold_team_barrier);
   add("gatefold_result_shapes", &gatefold_result_shapes);
   add("gatefold_workspace_size", &gatefold_workspace_size);
   add("gatefold_initial_state", &gatefold_initial_state);

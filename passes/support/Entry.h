@@ -22,6 +22,10 @@ namespace gatefold {
 inline constexpr llvm::StringLiteral algorithmName = "gf.algorithm";
 inline constexpr llvm::StringLiteral naiveAlgorithm = "naive";
 
+/// Attribute of an scf.for without results: its iterations are independent of
+/// each other, and may be executed in any order, at the same time.
+inline constexpr llvm::StringLiteral parallelName = "gf.parallel";
+
 /// Attribute of the module: the interface of the entry.
 inline constexpr llvm::StringLiteral descriptionName = "gf.description";
 
@@ -31,6 +35,9 @@ inline constexpr llvm::StringLiteral runFunction = "gatefold_run_entry";
 /// Functions beside the entry, as runtime/Description.h has them.
 inline constexpr llvm::StringLiteral sizesFunction = "gatefold_sizes";
 inline constexpr llvm::StringLiteral arenaFunction = "gatefold_arena_bytes";
+/// A module may be without it: then one rank executes the entry.
+inline constexpr llvm::StringLiteral usefulRanksFunction =
+    "gatefold_useful_ranks";
 
 /// The function that makes what depends on parameters alone, and the bytes of
 /// its arena. A module may be without it.

@@ -137,3 +137,36 @@ module attributes {gf.description = {dimensions = [], entry = "f", equal = [], m
     return
   }
 }
+
+// -----
+
+#shape = affine_map<() -> (4)>
+module attributes {gf.description = {dimensions = [], entry = "f", equal = [], messages = [],
+    tensors = [{name = "x", role = 0 : i64, shape = #shape, type = tensor<4xf32>}]}} {
+  // A buffer made in a parallel loop is each rank's own, behind the shared ones.
+  // CHECK-LABEL: func @gatefold_run_entry
+  // CHECK-SAME: %[[X:.*]]: memref<4xf32>, %[[ARENA:.*]]: memref<?xi8>
+  // CHECK-DAG: %[[RANK:.*]] = gf.team_rank
+  // CHECK-DAG: %[[NUMBER:.*]] = arith.index_cast %[[RANK]]
+  // CHECK-DAG: %[[OWN:.*]] = arith.muli %[[NUMBER]], %c128_i64
+  // CHECK-DAG: %[[PLACE:.*]] = arith.addi %[[OWN]], %c64_i64
+  // CHECK-DAG: %[[OFFSET:.*]] = arith.index_cast %[[PLACE]]
+  // CHECK-DAG: memref.view %[[ARENA]][%[[OFFSET]]][] : memref<?xi8> to memref<32xf32>
+  // CHECK-DAG: memref.view %[[ARENA]][%c0][] : memref<?xi8> to memref<4xf32>
+  func.func @gatefold_run_entry(%x: memref<4xf32>) {
+    %one = arith.constant 1.0 : f32
+    %shared = memref.alloc() : memref<4xf32>
+    linalg.copy ins(%x : memref<4xf32>) outs(%shared : memref<4xf32>)
+    scf.forall (%i) in (4) {
+      %own = memref.alloc() : memref<32xf32>
+      linalg.fill ins(%one : f32) outs(%own : memref<32xf32>)
+      %v = memref.load %own[%i] : memref<32xf32>
+      memref.store %v, %x[%i] : memref<4xf32>
+    }
+    linalg.copy ins(%shared : memref<4xf32>) outs(%x : memref<4xf32>)
+    return
+  }
+  // CHECK-LABEL: func @gatefold_arena_bytes(
+  // CHECK-SAME: %{{.*}}: !llvm.ptr, %[[RANKS:.*]]: i64) -> i64
+  // CHECK: arith.mulsi_extended %[[RANKS]], %c128_i64
+}

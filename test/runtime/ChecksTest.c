@@ -102,12 +102,26 @@ static void testValues(gatefold_context *context, Case *data) {
  * ---------------------------===*/
 
 static void emptyTable(const int64_t *s, int64_t *out) { out[0] = s[0] * 0; }
-static int64_t noArena(const int64_t *s) { return s[0] * 0; }
-static int64_t hugeArena(const int64_t *s) { return s[0] * 0 - 1; }
-static int32_t failing(void *const *arguments, void *arena) {
+static int64_t noArena(const int64_t *s, int64_t ranks) {
+  (void)ranks;
+  return s[0] * 0;
+}
+static int64_t hugeArena(const int64_t *s, int64_t ranks) {
+  (void)ranks;
+  return s[0] * 0 - 1;
+}
+static int32_t failing(void *const *arguments, void *arena, int64_t rank,
+                       int64_t ranks, struct gatefold_team *team) {
+  (void)rank;
+  (void)ranks;
+  (void)team;
   return arena && arguments ? GATEFOLD_RUN_EMPTY_REDUCTION : GATEFOLD_RUN_OK;
 }
-static int32_t strange(void *const *arguments, void *arena) {
+static int32_t strange(void *const *arguments, void *arena, int64_t rank,
+                       int64_t ranks, struct gatefold_team *team) {
+  (void)rank;
+  (void)ranks;
+  (void)team;
   return arena && arguments ? 77 : GATEFOLD_RUN_OK;
 }
 

@@ -58,7 +58,8 @@ static void overflowingSizes(const int64_t *symbols, int64_t *out) {
   out[4] = INT64_MAX / 2;
 }
 
-static int64_t noArena(const int64_t *symbols) {
+static int64_t noArena(const int64_t *symbols, int64_t ranks) {
+  (void)ranks;
   (void)symbols;
   return 0;
 }
@@ -91,7 +92,11 @@ static int32_t prepare(void *const *arguments, void *arena) {
   return prepareResult;
 }
 
-static int32_t run(void *const *arguments, void *arena) {
+static int32_t run(void *const *arguments, void *arena, int64_t rank,
+                   int64_t ranks, struct gatefold_team *team) {
+  (void)rank;
+  (void)ranks;
+  (void)team;
   (void)arena;
   const Vector *const *a = (const Vector *const *)arguments;
   CHECK(a[W]->aligned == NULL && a[W]->size == 4);

@@ -214,12 +214,17 @@ static void noSizes(const int64_t *symbols, int64_t *sizes) {
   (void)sizes;
 }
 
-static int64_t noArena(const int64_t *symbols) {
+static int64_t noArena(const int64_t *symbols, int64_t ranks) {
+  (void)ranks;
   (void)symbols;
   return 0;
 }
 
-static int32_t divideDenormal(void *const *arguments, void *arena) {
+static int32_t divideDenormal(void *const *arguments, void *arena, int64_t rank,
+                              int64_t ranks, struct gatefold_team *team) {
+  (void)rank;
+  (void)ranks;
+  (void)team;
   (void)arguments;
   (void)arena;
   volatile double zero = 0, least = 2.2250738585072014e-308;

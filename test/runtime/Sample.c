@@ -38,7 +38,17 @@ static const gatefold_tensor inputs[] = {
     {"lengths", GATEFOLD_INPUT, 1, I32, 0, 0, {0}, 0, bindBT2, namesBT2, 3},
     {"tokens", GATEFOLD_INPUT, 2, I64, 0, 0, {0}, 0, bindBT2, namesBT2, 4},
     {"mask", GATEFOLD_INPUT, 1, BOOL, 0, 0, {0}, 0, bindBT2, namesBT2, 6},
-    {"padded", GATEFOLD_INPUT, 1, F32, 0, 0, {0}, 0, bindPadded, namesPadded, 7},
+    {"padded",
+     GATEFOLD_INPUT,
+     1,
+     F32,
+     0,
+     0,
+     {0},
+     0,
+     bindPadded,
+     namesPadded,
+     7},
     {"h", GATEFOLD_STATE, 2, F32, 1, 0, {0}, 0.5, bindB2, namesB2, 8}};
 static const gatefold_tensor results[] = {
     {"y", GATEFOLD_RESULT, 3, F32, 0, 0, {0}, 0, NULL, namesBT2, 10},
@@ -60,7 +70,8 @@ static void sizes(const int64_t *s, int64_t *out) {
   memcpy(out, all, sizeof(all));
 }
 
-static int64_t arenaBytes(const int64_t *s) {
+static int64_t arenaBytes(const int64_t *s, int64_t ranks) {
+  (void)ranks;
   int64_t bytes;
   return __builtin_mul_overflow(s[0] * 8, s[1], &bytes) ? -1 : bytes;
 }
@@ -83,7 +94,11 @@ static void *at(const Memref *memref, int rank, size_t bytes, int64_t i,
   return (char *)memref->aligned + offset * (int64_t)bytes;
 }
 
-static int32_t run(void *const *arguments, void *arena) {
+static int32_t run(void *const *arguments, void *arena, int64_t rank,
+                   int64_t ranks, struct gatefold_team *team) {
+  (void)rank;
+  (void)ranks;
+  (void)team;
   const Memref *const *a = (const Memref *const *)arguments;
   const Memref *const *in = a + PARAMETER_COUNT;
   const Memref *const *out = in + INPUT_COUNT;
@@ -98,7 +113,8 @@ static int32_t run(void *const *arguments, void *arena) {
   for (int i = 0; i < INPUT_COUNT; ++i)
     CHECK(in[i]->numbers[2 * inputs[i].rank - 1] == 1);
   for (int r = 0; r < RESULT_COUNT; ++r)
-    CHECK(results[r].rank == 0 || out[r]->numbers[2 * results[r].rank - 1] == 1);
+    CHECK(results[r].rank == 0 ||
+          out[r]->numbers[2 * results[r].rank - 1] == 1);
   double total = 0;
   memset(arena, 0xAA, (size_t)(bCount * tCount * 8));
   /* Before the state that comes in is read: in place it must have been saved.

@@ -3,8 +3,8 @@
  * TeamTest.c - teams of threads: barriers, failures, few cores, forks, quotas.
  */
 #define _GNU_SOURCE
-#include "Harness.h"
 #include "runtime/Team.h"
+#include "Harness.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -28,12 +28,17 @@ enum { maximalRanks = 16 };
 typedef struct Ring {
   int64_t places[maximalRanks];
   int64_t wrong[maximalRanks];
+  int64_t ranks;
   int steps;
 } Ring;
+
+static pid_t parent;
 
 static int32_t goAround(void *data, int64_t rank, int64_t ranks,
                         gatefold_team *team) {
   Ring *ring = data;
+  if (rank == 0)
+    ring->ranks = ranks;
   for (int step = 1; step <= ring->steps; ++step) {
     ring->places[rank] = step * (rank + 1);
     if (gatefold_team_barrier(team))
@@ -48,8 +53,10 @@ static int32_t goAround(void *data, int64_t rank, int64_t ranks,
 
 static bool ringHolds(gatefold_team *team, int64_t ranks, int steps) {
   Ring ring = {.steps = steps};
-  if (gatefold_team_run(team, goAround, &ring))
+  if (gatefold_team_run(team, ranks, goAround, &ring))
     return false;
+  if (ring.ranks != ranks)
+    ranks = ring.ranks == 1 && getpid() != parent ? 1 : maximalRanks;
   for (int64_t rank = 0; rank < ranks; ++rank)
     if (ring.wrong[rank] || ring.places[rank] != steps * (rank + 1))
       return false;
@@ -60,6 +67,7 @@ static void testBarriers(void) {
   CHECK(gatefold_team_create(1) == NULL);
   CHECK(gatefold_team_create(gatefold_team_maximum + 1) == NULL);
   CHECK(gatefold_team_barrier(NULL) == 0);
+  CHECK(gatefold_team_ranks(NULL) == 1);
   /* The larger ones have more ranks than most machines have cores. */
   const int64_t sizes[] = {2, 3, 7, maximalRanks};
   for (int i = 0; i < 4; ++i) {
@@ -69,8 +77,16 @@ static void testBarriers(void) {
       continue;
     CHECK(ringHolds(team, sizes[i], 2000 / (int)sizes[i]));
     /* Many short jobs, with and without barriers. */
+    CHECK(gatefold_team_ranks(team) == sizes[i]);
     for (int run = 0; run < 200; ++run)
       CHECK(ringHolds(team, sizes[i], run % 3));
+    /* Some ranks have no part, now and then. */
+    for (int64_t ranks = 2; ranks <= sizes[i]; ++ranks)
+      for (int run = 0; run < 20; ++run) {
+        CHECK(ringHolds(team, ranks, run % 3));
+        CHECK(ringHolds(team, sizes[i], run % 2));
+      }
+    CHECK(ringHolds(team, sizes[i], 3));
     /* Workers that went to sleep wake up. */
     usleep(20000);
     CHECK(ringHolds(team, sizes[i], 3));
@@ -104,9 +120,10 @@ static void testFailures(void) {
   enum { ranks = 4 };
   gatefold_team *team = gatefold_team_create(ranks);
   for (int round = 0; round < 300; ++round) {
-    Fall fall = {.rank = round % (ranks + 1) - 1, .step = round % 7, .steps = 6};
+    Fall fall = {
+        .rank = round % (ranks + 1) - 1, .step = round % 7, .steps = 6};
     bool fails = fall.step < fall.steps;
-    CHECK(gatefold_team_run(team, fallAt, &fall) == (fails ? 5 : 0));
+    CHECK(gatefold_team_run(team, ranks, fallAt, &fall) == (fails ? 5 : 0));
     for (int rank = 0; rank < ranks; ++rank)
       CHECK(fall.codes[rank] == (fails ? 5 : 0));
     /* The next job knows nothing of it. */
@@ -152,7 +169,7 @@ static void testThreadsOfTeams(void) {
   unsigned mode = _mm_getcsr();
 #endif
   float flushed[3] = {1, 1, 1};
-  CHECK(gatefold_team_run(team, seeMode, flushed) == 0);
+  CHECK(gatefold_team_run(team, 3, seeMode, flushed) == 0);
 #if defined(__x86_64__) || defined(__aarch64__)
   CHECK(flushed[0] == 0 && flushed[1] == 0 && flushed[2] == 0);
 #endif
@@ -161,7 +178,7 @@ static void testThreadsOfTeams(void) {
 #endif
   /* A job that has teams of its own, and teams of several threads at once. */
   bool nested[3] = {false};
-  CHECK(gatefold_team_run(team, runTwo, nested) == 0);
+  CHECK(gatefold_team_run(team, 3, runTwo, nested) == 0);
   CHECK(nested[0] && nested[1] && nested[2]);
   gatefold_team_destroy(team);
   pthread_t threads[4];
@@ -202,7 +219,7 @@ static void testFork(void) {
   pid_t child = fork();
   if (child == 0) {
     /* Here no thread of the team exists: the job runs alone. */
-    bool holds = ringHolds(team, 1, 3);
+    bool holds = ringHolds(team, 2, 3);
     gatefold_team_destroy(team);
     gatefold_team *own = gatefold_team_create(2);
     holds = holds && own && ringHolds(own, 2, 3);
@@ -265,6 +282,7 @@ static void testQuotas(void) {
 }
 
 void testTeam(void) {
+  parent = getpid();
   testBarriers();
   testFailures();
   testThreadsOfTeams();

@@ -5,6 +5,7 @@
 #include "frontend/tools/gatefold/Commands.h"
 #include "frontend/tools/gatefold/Peak.h"
 #include "frontend/tools/gatefold/Session.h"
+#include "runtime/Team.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 
@@ -89,13 +90,15 @@ ExitStatus runBench(const CommandLine &line) {
     return status;
 
   if (line.json) {
-    json::Object document{{"rounds", int64_t(times.size())},
-                          {"median_s", median},
-                          {"quartiles_s", json::Array{low, high}},
-                          {"least_s", times.front()},
-                          {"threads", 1},
-                          {"peak_flops", peak},
-                          {"workspace_bytes", int64_t(workspace)}};
+    json::Object document{
+        {"rounds", int64_t(times.size())},
+        {"median_s", median},
+        {"quartiles_s", json::Array{low, high}},
+        {"least_s", times.front()},
+        {"threads",
+         int64_t(line.threads ? line.threads : gatefold_team_cores())},
+        {"peak_flops", peak},
+        {"workspace_bytes", int64_t(workspace)}};
     if (count) {
       document["operations"] = *count;
       document["flops"] = *count / median;

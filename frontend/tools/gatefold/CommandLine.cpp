@@ -117,7 +117,7 @@ cl::opt<std::string> compare("compare",
                              cl::sub(runCommand));
 cl::opt<std::string> device("device", cl::desc("cpu"), cl::value_desc("DEVICE"),
                             cl::init("cpu"), ON_RUN);
-cl::opt<unsigned> threads("threads", cl::desc("threads of a run, at most"),
+cl::opt<unsigned> threads("threads", cl::desc("threads of a run, at most; else as many as cores"),
                           cl::value_desc("N"), cl::init(0), ON_RUN);
 cl::opt<bool> inPlace("i", cl::desc("rewrite the file"), cl::cat(category),
                       cl::sub(formatCommand));

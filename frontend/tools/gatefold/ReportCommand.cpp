@@ -47,7 +47,7 @@ ExitStatus runReport(const CommandLine &line) {
   // The arena is a formula inside the compiled code; with open dimensions it
   // is shown where they are all 1.
   std::vector<int64_t> symbols(description.symbol_count, 1);
-  int64_t arena = description.arena_bytes(symbols.data());
+  int64_t arena = description.arena_bytes(symbols.data(), 1);
   std::string where;
   for (int i = 0; i < description.symbol_count; ++i)
     where += (i ? ", " : "") + std::string(description.symbols[i]) + "=1";

@@ -29,8 +29,6 @@ ExitStatus Session::open() {
   StringRef path = line.files.front();
   if (ExitStatus status = openInputs(line, offers))
     return status;
-  if (line.threads > 1)
-    warn("a run uses one thread for now");
   bool isLibrary = path.ends_with(".so") || sys::fs::is_directory(path);
   if (ExitStatus status = isLibrary ? openLibrary(path) : compile())
     return status;
@@ -59,11 +57,17 @@ ExitStatus Session::compile() {
   }
   loaded = std::move(*result);
   described = &loaded->description();
-  functions = {gatefold_destroy,         gatefold_message,
-               gatefold_prepare,         gatefold_context_create,
-               gatefold_context_destroy, gatefold_context_message,
-               gatefold_result_shapes,   gatefold_workspace_size,
-               gatefold_initial_state,   gatefold_run};
+  functions = {gatefold_destroy,
+               gatefold_message,
+               gatefold_prepare,
+               gatefold_context_create,
+               gatefold_context_destroy,
+               gatefold_context_message,
+               gatefold_context_threads,
+               gatefold_result_shapes,
+               gatefold_workspace_size,
+               gatefold_initial_state,
+               gatefold_run};
   if (gatefold_create(described, &model) != GATEFOLD_OK) {
     fail("the compiled model cannot be created");
     return OurFault;
@@ -113,6 +117,7 @@ ExitStatus Session::openLibrary(StringRef path) {
   find(functions.contextCreate, "context_create");
   find(functions.contextDestroy, "context_destroy");
   find(functions.contextMessage, "context_message");
+  find(functions.contextThreads, "context_threads");
   find(functions.resultShapes, "result_shapes");
   find(functions.workspaceSize, "workspace_size");
   find(functions.initialState, "initial_state");
@@ -154,7 +159,7 @@ ExitStatus Session::prepare() {
     fail(functions.message(model));
     return InputFault;
   }
-  return Done;
+  return contextFault(functions.contextThreads(context, line.threads));
 }
 
 ExitStatus Session::contextFault(gatefold_status status) {
@@ -242,7 +247,7 @@ std::map<std::string, int64_t> Session::knownSymbols() const {
 static ExitStatus checkMemory(const gatefold_description &description,
                               ArrayRef<int64_t> symbols,
                               ArrayRef<int64_t> sizes) {
-  double bytes = description.arena_bytes(symbols.data());
+  double bytes = description.arena_bytes(symbols.data(), 1);
   bool overflows = bytes < 0;
   auto add = [&](const gatefold_tensor *tensors, int64_t count) {
     for (const gatefold_tensor &tensor : ArrayRef(tensors, count)) {

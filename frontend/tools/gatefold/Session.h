@@ -24,6 +24,7 @@ struct ModelFunctions {
   decltype(&gatefold_context_create) contextCreate = nullptr;
   decltype(&gatefold_context_destroy) contextDestroy = nullptr;
   decltype(&gatefold_context_message) contextMessage = nullptr;
+  decltype(&gatefold_context_threads) contextThreads = nullptr;
   decltype(&gatefold_result_shapes) resultShapes = nullptr;
   decltype(&gatefold_workspace_size) workspaceSize = nullptr;
   decltype(&gatefold_initial_state) initialState = nullptr;

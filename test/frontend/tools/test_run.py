@@ -555,9 +555,13 @@ def test_an_attention_with_a_mask(tmp_path):
 # Where it runs.
 
 
-def test_threads_are_one(small):
-    assert "a run uses one thread for now" in run_small(small, "--threads", "4").err
-    assert "thread" not in run_small(small, "--threads", "1").err
+def test_threads(small):
+    one = run_small(small, "--threads", "1")
+    for threads in "2", "7":
+        assert run_small(small, "--threads", threads).out == one.out
+    assert "2000 threads are more than 1024" in run_small(
+        small, "--threads", "2000", status=1
+    ).err
 
 
 def test_naive_gives_the_same(small):

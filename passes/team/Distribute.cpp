@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Distribute.cpp - Work of a run shared among ranks ------------------===//
+//
+// Every write to a buffer that ranks share ends up in an scf.forall.
+//
+// The bits of a result are the same for every number of ranks: a share is the
+// same operation on views, so each element is computed from the same terms in
+// the same order, and no reduction is cut.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/GatefoldOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/support/Entry.h"
+#include "passes/team/Group.h"
+#include "passes/team/Passes.h"
+
+namespace gatefold {
+#define GEN_PASS_DEF_DISTRIBUTE
+#include "passes/team/Passes.h.inc"
+} // namespace gatefold
+
+using namespace mlir;
+using namespace gatefold;
+
+/// What open sizes are taken for where a choice has to be made before a run.
+static constexpr int64_t typicalSize = 16;
+/// Below it an operation is done by one rank: some two tenths of a microsecond.
+static constexpr int64_t leastShared = 20000;
+/// What makes a thread worth its start, which may have to be woken: some ten
+/// microseconds.
+static constexpr int64_t workOfRank = 1000000;
+/// Of an extent of so many rows each rank has enough, whatever their number.
+static constexpr int64_t manyRows = 1024;
+
+namespace {
+class Distribution {
+public:
+  Distribution(func::FuncOp entry, const Interface *interface)
+      : entry(entry), extents(entry, interface) {}
+  ~Distribution() {
+    for (Operation *op : replaced)
+      op->destroy();
+  }
+
+  LogicalResult run();
+  /// gatefold_useful_ranks(symbols), from the work before it is shared.
+  void makeUsefulRanks(ModuleOp module, unsigned symbolCount);
+
+  unsigned shared = 0, alone = 0;
+
+private:
+  using ExtentList = SmallVector<AffineExpr>;
+
+  LogicalResult distribute(Block &block, const ExtentList &excluded);
+  std::optional<Group> findGroup(Operation *op, const ExtentList &excluded);
+  FailureOr<Operation *> emitGroup(Group &group, const ExtentList &excluded);
+  FailureOr<Operation *> share(Operation *op, const ExtentList &excluded);
+  FailureOr<Operation *> distributeRegions(Operation *op,
+                                           const ExtentList &excluded);
+  Operation *makeSingle(Operation *first);
+  bool isWorthSharing(Operation *op);
+  bool canShare(Operation *op, const ExtentList &excluded);
+
+  func::FuncOp entry;
+  Extents extents;
+  /// Lives as long as `extents`, which remembers values of it.
+  SmallVector<Operation *> replaced;
+};
+} // namespace
+
+static bool isOverSymbols(AffineExpr size, unsigned count) {
+  bool isOver = true;
+  size.walk([&](AffineExpr part) {
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(part))
+      isOver &= symbol.getPosition() < count;
+  });
+  return isOver;
+}
+
+/// The work between two barriers: of one iteration.
+static Work workOfStep(Operation *op, Extents &extents) {
+  if (!isa<LoopLikeOpInterface>(op))
+    return Work::of(op, extents);
+  Work work;
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      work.add(Work::of(block, extents));
+  return work;
+}
+
+bool Distribution::isWorthSharing(Operation *op) {
+  bool hasRegions = !isStructured(op) && op->getNumRegions() != 0;
+  if (!hasRegions)
+    return Work::of(op, extents).estimate(typicalSize) >= leastShared;
+  // Loops in it may be, where it is not itself.
+  bool isWorth =
+      workOfStep(op, extents).estimate(typicalSize) >= workWorthSharing;
+  return isWorth || op->walk([&](scf::ForallOp) {
+                        return WalkResult::interrupt();
+                      }).wasInterrupted();
+}
+
+/// Whether something in a region operation can be cut at all.
+bool Distribution::canShare(Operation *op, const ExtentList &excluded) {
+  return op
+      ->walk([&](Operation *inner) {
+        if (isa<scf::ForallOp>(inner))
+          return WalkResult::interrupt();
+        if (!isStructured(inner))
+          return WalkResult::advance();
+        for (const Axis &axis : getAxes(inner, extents)) {
+          bool isExcluded = llvm::any_of(axis.extents, [&](AffineExpr extent) {
+            auto constant = dyn_cast<AffineConstantExpr>(extent);
+            return llvm::is_contained(excluded, extent) ||
+                   (constant && constant.getValue() < 2);
+          });
+          if (!isExcluded)
+            return WalkResult::interrupt();
+        }
+        return WalkResult::skip();
+      })
+      .wasInterrupted();
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// The group that covers most work, weighed by how well it is balanced.
+std::optional<Group> Distribution::findGroup(Operation *op,
+                                             const ExtentList &excluded) {
+  std::optional<Group> best;
+  double bestScore = 0;
+  for (AffineExpr extent : getGroupExtents(op, extents)) {
+    if (llvm::is_contained(excluded, extent))
+      continue;
+    Group group(op, extent, extents);
+    if (group.isEmpty())
+      continue;
+    int64_t work = group.getWork().estimate(typicalSize);
+    double score = double(work) * group.getBalance();
+    if (work < leastShared || score <= bestScore)
+      continue;
+    bestScore = score;
+    best.emplace(std::move(group));
+  }
+  return best;
+}
+
+/// Where the extent may be too small for the ranks of a run, another way of
+/// sharing is kept beside it. Returns the operation behind which to go on.
+FailureOr<Operation *> Distribution::emitGroup(Group &group,
+                                               const ExtentList &excluded) {
+  SmallVector<Operation *> items(group.getItems());
+  Operation *first = items.front();
+  Location loc = first->getLoc();
+  group.gather();
+  OpBuilder builder(first);
+  ++shared;
+  AffineExpr extent = group.getExtent();
+  ExtentList without(excluded);
+  without.push_back(extent);
+  auto constant = dyn_cast<AffineConstantExpr>(extent);
+  bool isAlwaysEnough = constant && constant.getValue() >= manyRows;
+  bool hasOther = llvm::any_of(
+      items, [&](Operation *item) { return canShare(item, without); });
+  if (isAlwaysEnough || !hasOther) {
+    Operation *emitted = group.emit(builder);
+    for (Operation *item : items) {
+      item->remove();
+      replaced.push_back(item);
+    }
+    return emitted;
+  }
+  Value ranks = TeamSizeOp::create(builder, loc);
+  Value least = arith::MulIOp::create(
+      builder, loc, ranks,
+      arith::ConstantIndexOp::create(builder, loc, group.getLeastRows()));
+  Value total = extents.emit(builder, loc, extent);
+  Value isEnough = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::uge, total, least);
+  auto choice = scf::IfOp::create(builder, loc, isEnough,
+                                  /*withElseRegion=*/true);
+  OpBuilder inside = choice.getThenBodyBuilder();
+  group.emit(inside);
+  Operation *end = choice.elseBlock()->getTerminator();
+  for (Operation *item : items)
+    item->moveBefore(end);
+  if (failed(distribute(*choice.elseBlock(), without)))
+    return failure();
+  return choice.getOperation();
+}
+
+//===----------------------------------------------------------------------===//
+// One rank
+//===----------------------------------------------------------------------===//
+
+/// Lets rank 0 alone execute `first` and what follows it, as far as that is not
+/// worth sharing.
+Operation *Distribution::makeSingle(Operation *first) {
+  SmallVector<Operation *> items, between;
+  llvm::SmallPtrSet<Value, 8> written;
+  bool writesAny = false;
+  auto noteWrites = [&](Operation *item) {
+    item->walk([&](Operation *op) {
+      if (isStructured(op)) {
+        for (const Access &access : getAccesses(op, nullptr, extents)) {
+          if (access.isWrite)
+            written.insert(access.root);
+          writesAny |= access.isWrite && !access.root;
+        }
+      } else if (op->getNumRegions() == 0 && !isNeutral(op) &&
+                 !isa<memref::LoadOp>(op)) {
+        auto store = dyn_cast<memref::StoreOp>(op);
+        Value root = store ? getRoot(store.getMemRef()) : Value();
+        written.insert(root);
+        writesAny |= !root;
+      }
+    });
+  };
+  for (Operation *op = first; op; op = op->getNextNode()) {
+    if (op->hasTrait<OpTrait::IsTerminator>())
+      break;
+    if (auto load = dyn_cast<memref::LoadOp>(op)) {
+      Value root = getRoot(load.getMemRef());
+      if (writesAny || !root || written.contains(root))
+        break;
+      between.push_back(op);
+      continue;
+    }
+    if (isNeutral(op)) {
+      between.push_back(op);
+      continue;
+    }
+    if (op != first && (op->getNumResults() != 0 || isWorthSharing(op)))
+      break;
+    items.push_back(op);
+    noteWrites(op);
+  }
+  for (Operation *op : between)
+    if (first->isBeforeInBlock(op))
+      op->moveBefore(first);
+  ++alone;
+  Location loc = first->getLoc();
+  OpBuilder builder(first);
+  // Memory of what one rank does alone need not be there for each.
+  for (Operation *item : items)
+    item->walk([&](memref::AllocOp alloc) {
+      SmallVector<Value> sizes;
+      for (Value size : alloc.getDynamicSizes()) {
+        sizes.push_back(
+            extents.emit(builder, alloc.getLoc(), extents.index(size)));
+        if (!sizes.back())
+          return;
+      }
+      alloc->moveBefore(first);
+      alloc.getDynamicSizesMutable().assign(sizes);
+    });
+  builder.setInsertionPoint(first);
+  return emitForall(builder, loc, [&](OpBuilder &inside, Value, Value rank) {
+    Value zero = arith::ConstantIndexOp::create(inside, loc, 0);
+    Value isFirst = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::eq,
+                                          rank, zero);
+    auto only = scf::IfOp::create(inside, loc, isFirst);
+    for (Operation *item : items)
+      item->moveBefore(only.thenBlock()->getTerminator());
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+/// Every rank executes the loop or branch; what it holds is shared.
+FailureOr<Operation *>
+Distribution::distributeRegions(Operation *op, const ExtentList &excluded) {
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      if (failed(distribute(block, excluded)))
+        return failure();
+  return op;
+}
+
+/// A loop or branch that holds something worth sharing: with barriers in it,
+/// unless a run's sizes turn out to be small.
+FailureOr<Operation *> Distribution::share(Operation *op,
+                                           const ExtentList &excluded) {
+  if (op->getNumResults() != 0 || !isa<scf::ForOp>(op))
+    return distributeRegions(op, excluded);
+  Work step = workOfStep(op, extents);
+  bool holdsForall = op->walk([](scf::ForallOp) {
+                         return WalkResult::interrupt();
+                       }).wasInterrupted();
+  if (holdsForall || step.estimate(1) >= workWorthSharing)
+    return distributeRegions(op, excluded);
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  Value work = step.emit(builder, loc, [&](AffineExpr size) {
+    return extents.emit(builder, loc, size);
+  });
+  Value least = arith::ConstantOp::create(
+      builder, loc, builder.getF64FloatAttr(double(workWorthSharing)));
+  Value isWorth = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGE,
+                                        work, least);
+  auto choice =
+      scf::IfOp::create(builder, loc, isWorth, /*withElseRegion=*/true);
+  choice.getElseBodyBuilder().clone(*op);
+  op->moveBefore(choice.thenBlock()->getTerminator());
+  makeSingle(&choice.elseBlock()->front());
+  if (failed(distributeRegions(op, excluded)))
+    return failure();
+  return choice.getOperation();
+}
+
+LogicalResult Distribution::distribute(Block &block,
+                                       const ExtentList &excluded) {
+  for (Operation *op = &block.front(); op; op = op->getNextNode()) {
+    if (isNeutral(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+        isa<memref::LoadOp, scf::ForallOp>(op))
+      continue;
+    if (std::optional<Group> group = findGroup(op, excluded)) {
+      FailureOr<Operation *> last = emitGroup(*group, excluded);
+      if (failed(last))
+        return failure();
+      op = *last;
+      continue;
+    }
+    bool hasRegions = !isStructured(op) && op->getNumRegions() != 0;
+    if (hasRegions && (op->getNumResults() != 0 ||
+                       (isWorthSharing(op) && canShare(op, excluded)))) {
+      FailureOr<Operation *> last = share(op, excluded);
+      if (failed(last))
+        return failure();
+      op = *last;
+      continue;
+    }
+    if (op->getNumResults() != 0)
+      return op->emitOpError("not compiled yet: it writes memory and has "
+                             "results, where several threads execute it");
+    op = makeSingle(op);
+  }
+  return success();
+}
+
+void Distribution::makeUsefulRanks(ModuleOp module, unsigned symbolCount) {
+  Work work = Work::of(entry.getBody().front(), extents);
+  Location loc = entry.getLoc();
+  OpBuilder builder(module.getContext());
+  builder.setInsertionPointToEnd(module.getBody());
+  Type i64 = builder.getI64Type();
+  auto pointer = LLVM::LLVMPointerType::get(module.getContext());
+  auto function =
+      func::FuncOp::create(builder, loc, usefulRanksFunction,
+                           builder.getFunctionType({pointer}, {i64}));
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  SmallVector<Value> symbols;
+  for (unsigned i = 0; i < symbolCount; ++i) {
+    Value place =
+        LLVM::GEPOp::create(builder, loc, pointer, i64, function.getArgument(0),
+                            ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(i))});
+    Value symbol = LLVM::LoadOp::create(builder, loc, i64, place);
+    symbols.push_back(arith::IndexCastOp::create(
+        builder, loc, builder.getIndexType(), symbol));
+  }
+  Value total = work.emit(builder, loc, [&](AffineExpr size) -> Value {
+    return isOverSymbols(size, symbolCount)
+               ? affine::expandAffineExpr(builder, loc, size, {}, symbols)
+               : Value();
+  });
+  Value each = arith::ConstantOp::create(
+      builder, loc, builder.getF64FloatAttr(double(workOfRank)));
+  total = arith::DivFOp::create(builder, loc, total, each);
+  Value most =
+      arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(1 << 20));
+  total = arith::MinNumFOp::create(builder, loc, total, most);
+  Value ranks = arith::FPToSIOp::create(builder, loc, i64, total);
+  Value one = arith::ConstantIntOp::create(builder, loc, i64, 1);
+  ranks = arith::MaxSIOp::create(builder, loc, ranks, one);
+  func::ReturnOp::create(builder, loc, ranks);
+}
+
+LogicalResult Distribution::run() {
+  if (!llvm::hasSingleElement(entry.getBody()))
+    return entry.emitError("has more than one block");
+  return distribute(entry.getBody().front(), {});
+}
+
+namespace {
+struct Distribute : gatefold::impl::DistributeBase<Distribute> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto entry = module.lookupSymbol<func::FuncOp>(runFunction);
+    if (!entry) {
+      module.emitError("has no function '") << runFunction << "'";
+      return signalPassFailure();
+    }
+    FailureOr<Interface> interface = failure();
+    if (module->hasAttr(descriptionName)) {
+      interface = Interface::fromModule(module);
+      if (failed(interface))
+        return signalPassFailure();
+    }
+    Distribution distribution(entry,
+                              succeeded(interface) ? &*interface : nullptr);
+    if (succeeded(interface))
+      distribution.makeUsefulRanks(module, interface->dimensions.size());
+    if (failed(distribution.run()))
+      return signalPassFailure();
+    groupsShared += distribution.shared;
+    groupsAlone += distribution.alone;
+    remark::analysis(
+        entry.getLoc(),
+        remark::RemarkOpts::name("distribute").category("gf-distribute"))
+        << "threads: " + std::to_string(distribution.shared) +
+               " groups of operations are shared among them, " +
+               std::to_string(distribution.alone) + " are done by one";
+  }
+};
+} // namespace

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Work.h - How long operations take, roughly ---------------*- C++ -*-===//
+
+#ifndef PASSES_TEAM_WORK_H
+#define PASSES_TEAM_WORK_H
+
+#include "passes/team/Extents.h"
+
+namespace gatefold {
+
+/// A sum of products: how long something takes on one core, in units of about a
+/// hundredth of a nanosecond. Only its order of magnitude is meant.
+class Work {
+public:
+  /// An operation with all that it holds.
+  static Work of(mlir::Operation *op, Extents &extents);
+  static Work of(mlir::Block &block, Extents &extents);
+
+  bool isZero() const { return terms.empty() && known == 0; }
+  void add(const Work &other);
+  void multiply(mlir::AffineExpr count);
+
+  /// The value if `open` stands for each size that is not known.
+  int64_t estimate(int64_t open) const;
+  /// Code for it, as f64; a size for which `emitSize` gives null counts as 1.
+  mlir::Value
+  emit(mlir::OpBuilder &builder, mlir::Location loc,
+       llvm::function_ref<mlir::Value(mlir::AffineExpr)> emitSize) const;
+
+private:
+  struct Term {
+    int64_t factor;
+    llvm::SmallVector<mlir::AffineExpr, 3> sizes;
+  };
+  int64_t known = 0;
+  llvm::SmallVector<Term> terms;
+};
+
+/// What is worth waiting for twice: some two microseconds.
+inline constexpr int64_t workWorthSharing = 200000;
+
+} // namespace gatefold
+
+#endif // PASSES_TEAM_WORK_H

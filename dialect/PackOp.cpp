@@ -69,6 +69,10 @@ LogicalResult PackOp::verify() {
   int64_t along = getAlongAttr().getInt();
   if (along != 0 && along != 1)
     return emitOpError("packs along dimension 0 or 1, not ") << along;
+  if (Type element = source.getElementType();
+      !element.isF16() && !element.isBF16() && !element.isF32() &&
+      !element.isF64())
+    return emitOpError("packs f16, bf16, f32 or f64, not ") << element;
   if (source.getElementType() != output.getElementType())
     return emitOpError("packs elements ")
            << source.getElementType() << " into " << output.getElementType();

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PackToVectors.cpp - Matrices as packed panels -------------------===//
+//===- PackToVectors.cpp - Packings as calls of a kernel ------------------===//
 //
-// Each gf.pack on buffers becomes loops.
+// Each gf.pack on buffers becomes a call of the function for its type.
+//
+// Along 1 vectors of the source are vectors of the panels. Along 0 the source
+// is turned over: of as many rows as a vector has lanes, 16 bytes of each are
+// put together to vectors, and within each 16 bytes log2 rounds of unpacking
+// turn squares over. That takes as many instructions as turning over the whole
+// square of a vector, and leaves shorter rests.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/GatefoldOps.h"
+#include "mlir/IR/Remarks.h"
 #include "passes/cpu/Passes.h"
 #include "passes/cpu/ProductLoops.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_PACKTOVECTORS
@@ -17,26 +27,306 @@ using namespace mlir;
 using namespace gatefold;
 
 namespace {
+class PackKernel {
+public:
+  PackKernel(func::FuncOp function, const TargetDescription &target,
+             int64_t lanes, bool isAcross);
+  void build();
+
+private:
+  void makeCopies(Value panel);
+  void makeTurned(Value panel);
+  void makeTurnedElements(Value panel);
+  SmallVector<Value> loadPieces(Value row, Value k);
+  SmallVector<Value> turn(SmallVector<Value> pieces);
+
+  KernelBuilder builder;
+  /// Of a vector; of 16 bytes; of a panel.
+  int64_t lanes, pieceLanes, width;
+  bool isAcross, hasMasks;
+  Type element;
+  VectorType vectorType;
+  Value zero, source, panels, columnCount, termCount, padding;
+};
+} // namespace
+
+PackKernel::PackKernel(func::FuncOp function, const TargetDescription &target,
+                       int64_t lanes, bool isAcross)
+    : builder(function.getLoc(), function.getContext()), lanes(lanes),
+      isAcross(isAcross) {
+  Block &block = function.getBody().front();
+  builder.setInsertionPointToStart(&block);
+  source = block.getArgument(0);
+  panels = block.getArgument(1);
+  auto type = cast<MemRefType>(panels.getType());
+  element = type.getElementType();
+  width = type.getDimSize(2);
+  vectorType = VectorType::get(lanes, element);
+  int64_t bits = element.getIntOrFloatBitWidth();
+  pieceLanes = std::min(lanes, 128 / bits);
+  // Others would take a masked vector apart.
+  hasMasks = target.vectorBytes >= 32 && bits >= 32;
+}
+
+/// Rows of the source to rows of a panel.
+void PackKernel::makeCopies(Value panel) {
+  Value first = builder.multiply(panel, builder.index(width));
+  Value left = builder.subtract(columnCount, first);
+  Value isWhole =
+      builder.compare(arith::CmpIPredicate::sge, left, builder.index(width));
+  auto at = [&](int64_t lane) { return builder.index(lane); };
+  auto copyVectors = [&](ArrayRef<Value> masks) {
+    builder.loop(zero, termCount, 1, [&](Value k) {
+      for (int64_t lane = 0; lane < width; lane += lanes) {
+        ValueRange place{k, builder.add(first, at(lane))};
+        Value value =
+            masks.empty()
+                ? vector::LoadOp::create(builder, vectorType, source, place)
+                      .getResult()
+                : vector::MaskedLoadOp::create(builder, vectorType, source,
+                                               place, masks[lane / lanes],
+                                               padding)
+                      .getResult();
+        vector::StoreOp::create(builder, value, panels,
+                                ValueRange{panel, k, at(lane)});
+      }
+    });
+  };
+  builder.either(
+      isWhole, {},
+      [&] {
+        copyVectors({});
+        return SmallVector<Value>();
+      },
+      [&] {
+        if (hasMasks) {
+          auto maskType = VectorType::get(lanes, builder.getI1Type());
+          SmallVector<Value> masks;
+          for (int64_t lane = 0; lane < width; lane += lanes)
+            masks.push_back(vector::CreateMaskOp::create(
+                builder, maskType, builder.subtract(left, at(lane))));
+          copyVectors(masks);
+          return SmallVector<Value>();
+        }
+        Value nothing =
+            arith::ConstantOp::create(builder, builder.getZeroAttr(element));
+        builder.loop(zero, termCount, 1, [&](Value k) {
+          builder.loop(zero, left, 1, [&](Value lane) {
+            Value value = memref::LoadOp::create(
+                builder, source, ValueRange{k, builder.add(first, lane)});
+            memref::StoreOp::create(builder, value, panels,
+                                    ValueRange{panel, k, lane});
+          });
+          builder.loop(left, builder.index(width), 1, [&](Value lane) {
+            memref::StoreOp::create(builder, nothing, panels,
+                                    ValueRange{panel, k, lane});
+          });
+        });
+        return SmallVector<Value>();
+      });
+}
+
+/// 16 bytes of each of a vector's rows of the source: the i-th vector has those
+/// of the rows i, i + p, i + 2 p, ..., p being the elements of a piece.
+SmallVector<Value> PackKernel::loadPieces(Value row, Value k) {
+  auto pieceType = VectorType::get(pieceLanes, element);
+  Value last = builder.subtract(columnCount, builder.index(1));
+  SmallVector<Value> vectors;
+  for (int64_t i = 0; i < pieceLanes; ++i) {
+    SmallVector<Value> pieces;
+    for (int64_t lane = i; lane < lanes; lane += pieceLanes) {
+      // Rows behind the last are not there; what stands in for them is masked.
+      Value from = builder.minimum(builder.add(row, builder.index(lane)), last);
+      pieces.push_back(vector::LoadOp::create(builder, pieceType, source,
+                                              ValueRange{from, k}));
+    }
+    while (pieces.size() > 1) {
+      SmallVector<Value> joined;
+      for (size_t p = 0; p < pieces.size(); p += 2) {
+        int64_t size = cast<VectorType>(pieces[p].getType()).getNumElements();
+        auto both = llvm::to_vector(llvm::seq<int64_t>(0, 2 * size));
+        joined.push_back(
+            vector::ShuffleOp::create(builder, pieces[p], pieces[p + 1], both));
+      }
+      pieces = joined;
+    }
+    vectors.push_back(pieces.front());
+  }
+  return vectors;
+}
+
+/// Turns over the squares that the vectors' pieces of 16 bytes make: the i-th
+/// vector then has the i-th element of each row.
+SmallVector<Value> PackKernel::turn(SmallVector<Value> vectors) {
+  for (int64_t group = 1; group < pieceLanes; group *= 2) {
+    // Groups of elements of two vectors in turn, from the lower or the upper
+    // half of each piece.
+    auto interleave = [&](Value first, Value second, bool isUpper) {
+      SmallVector<int64_t> places;
+      for (int64_t piece = 0; piece < lanes; piece += pieceLanes)
+        for (int64_t at = 0; at < pieceLanes / 2; at += group)
+          for (int64_t vector = 0; vector < 2; ++vector)
+            for (int64_t lane = 0; lane < group; ++lane)
+              places.push_back(vector * lanes + piece + at + lane +
+                               (isUpper ? pieceLanes / 2 : 0));
+      return vector::ShuffleOp::create(builder, first, second, places)
+          .getResult();
+    };
+    for (int64_t i = 0; i < pieceLanes; ++i) {
+      if (i & group)
+        continue;
+      Value first = vectors[i], second = vectors[i + group];
+      vectors[i] = interleave(first, second, /*isUpper=*/false);
+      vectors[i + group] = interleave(first, second, /*isUpper=*/true);
+    }
+  }
+  // The rounds leave the elements in the order of their reversed bits.
+  SmallVector<Value> ordered(pieceLanes);
+  for (int64_t i = 0; i < pieceLanes; ++i) {
+    int64_t reversed = 0;
+    for (int64_t bit = 1; bit < pieceLanes; bit *= 2)
+      reversed = 2 * reversed + (i & bit ? 1 : 0);
+    ordered[reversed] = vectors[i];
+  }
+  return ordered;
+}
+
+/// Rows of the source to columns of a panel, one after another.
+void PackKernel::makeTurnedElements(Value panel) {
+  Value first = builder.multiply(panel, builder.index(width));
+  Value nothing =
+      arith::ConstantOp::create(builder, builder.getZeroAttr(element));
+  builder.loop(zero, builder.index(width), 1, [&](Value lane) {
+    Value row = builder.add(first, lane);
+    Value isInside =
+        builder.compare(arith::CmpIPredicate::slt, row, columnCount);
+    builder.loop(zero, termCount, 1, [&](Value k) {
+      Value value = builder.either(
+          isInside, element,
+          [&]() -> SmallVector<Value> {
+            return {
+                memref::LoadOp::create(builder, source, ValueRange{row, k})};
+          },
+          [&]() -> SmallVector<Value> { return {nothing}; })[0];
+      memref::StoreOp::create(builder, value, panels,
+                              ValueRange{panel, k, lane});
+    });
+  });
+}
+
+/// The same by vectors, where a row has 16 bytes.
+void PackKernel::makeTurned(Value panel) {
+  Value first = builder.multiply(panel, builder.index(width));
+  auto maskType = VectorType::get(lanes, builder.getI1Type());
+  builder.loop(zero, builder.index(width), lanes, [&](Value lane) {
+    Value row = builder.add(first, lane);
+    Value left = builder.subtract(columnCount, row);
+    Value mask = vector::CreateMaskOp::create(builder, maskType, left);
+    Value lastStart = builder.subtract(termCount, builder.index(pieceLanes));
+    builder.loop(zero, termCount, pieceLanes, [&](Value start) {
+      // The last piece moves back over the one before.
+      Value k = builder.minimum(start, lastStart);
+      for (auto [i, vector] : llvm::enumerate(turn(loadPieces(row, k)))) {
+        Value kept = builder.choose(mask, vector, padding);
+        vector::StoreOp::create(
+            builder, kept, panels,
+            ValueRange{panel, builder.add(k, builder.index(i)), lane});
+      }
+    });
+  });
+}
+
+void PackKernel::build() {
+  zero = builder.index(0);
+  padding = arith::ConstantOp::create(builder, builder.getZeroAttr(vectorType));
+  columnCount = builder.size(source, isAcross ? 0 : 1);
+  termCount = builder.size(panels, 1);
+  Value isLong = builder.compare(arith::CmpIPredicate::sge, termCount,
+                                 builder.index(pieceLanes));
+  builder.loop(zero, builder.size(panels, 0), 1, [&](Value panel) {
+    if (!isAcross)
+      return makeCopies(panel);
+    builder.either(
+        isLong, {},
+        [&] {
+          makeTurned(panel);
+          return SmallVector<Value>();
+        },
+        [&] {
+          makeTurnedElements(panel);
+          return SmallVector<Value>();
+        });
+  });
+  func::ReturnOp::create(builder);
+}
+
+namespace {
 struct PackToVectors : gatefold::impl::PackToVectorsBase<PackToVectors> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    SmallVector<PackOp> packs;
+    auto target = TargetDescription::fromModule(module);
+    SmallVector<PackOp> packings;
     WalkResult result = module.walk([&](PackOp op) {
       if (op.getResult()) {
         op.emitError("not compiled yet: 'gf.pack' on tensors");
         return WalkResult::interrupt();
       }
-      packs.push_back(op);
+      packings.push_back(op);
       return WalkResult::advance();
     });
     if (result.wasInterrupted())
       return signalPassFailure();
-    for (PackOp op : packs) {
-      OpBuilder builder(op);
-      makePackLoops(builder, op);
+    SymbolTable symbols(module);
+    llvm::StringMap<func::FuncOp> kernels;
+    for (PackOp op : packings) {
+      lower(op, target, symbols, kernels);
       op.erase();
       ++matricesPacked;
     }
+  }
+
+  void lower(PackOp op, const TargetDescription &target, SymbolTable &symbols,
+             llvm::StringMap<func::FuncOp> &kernels) {
+    KernelBuilder builder(op.getLoc(), op);
+    auto source = cast<MemRefType>(op.getSource().getType());
+    auto panels = cast<MemRefType>(op.getOutput().getType());
+    int64_t width = op.getWidth(),
+            lanes = target.getLanes(source.getElementType());
+    while (lanes > 1 && width % lanes != 0)
+      lanes /= 2;
+    StringRef obstacle = lanes < 2 ? "vectors do not fill the panels"
+                         : !isContiguous(panels, 2) ? "the panels have gaps"
+                         : !isContiguous(source, 1)
+                             ? "the elements of a row have gaps"
+                             : "";
+    if (!obstacle.empty()) {
+      remark::missed(op.getLoc(), remark::RemarkOpts::name("PackToVectors")
+                                      .category("gf-pack-to-vectors"))
+          << ("packing: element by element, since " + obstacle).str();
+      makePackLoops(builder, op);
+      ++packingsInLoops;
+      return;
+    }
+    bool isAcross = op.getAlongAttr().getInt() == 0;
+    std::string name;
+    llvm::raw_string_ostream(name)
+        << (isAcross ? "gatefold_pack_rows_" : "gatefold_pack_columns_")
+        << source.getElementType() << '_' << width;
+    func::FuncOp &kernel = kernels[name];
+    if (!kernel) {
+      constexpr int64_t open = ShapedType::kDynamic;
+      Type element = source.getElementType();
+      Type arguments[] = {getOpenBuffer(element, {open, open}, 1),
+                          getOpenBuffer(element, {open, open, width}, 2)};
+      kernel = makeKernelFunction(op.getLoc(), name, arguments);
+      PackKernel(kernel, target, lanes, isAcross).build();
+      symbols.insert(kernel);
+      ++kernelsMade;
+    }
+    ArrayRef<Type> types = kernel.getArgumentTypes();
+    Value from = memref::CastOp::create(builder, types[0], op.getSource());
+    Value to = memref::CastOp::create(builder, types[1], op.getOutput());
+    func::CallOp::create(builder, kernel, ValueRange{from, to});
   }
 };
 } // namespace

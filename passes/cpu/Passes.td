@@ -29,27 +29,108 @@ def OutlineKernels : Pass<"gf-outline-kernels", "::mlir::ModuleOp"> {
 }
 
 def PackToVectors : Pass<"gf-pack-to-vectors", "::mlir::ModuleOp"> {
-  let summary = "Packings of a matrix into panels to loops";
+  let summary = "Packings of a matrix into panels to calls of kernels";
   let description = [{
-    Each `gf.pack` on buffers becomes loops; columns behind the matrix's are 0.
+    Each `gf.pack` on buffers becomes a call of a private function of vectors, one for
+    each type, width of panel and direction. Rows that become columns are turned over in
+    registers. Columns of the last panel behind the matrix's are 0.
+
+    A source whose rows have gaps between their elements, and a width that no vectors
+    fill, take loops over the elements.
+
+    ```mlir
+    gf.pack %k along 0 into %p : memref<100x40xf32> into memref<7x40x16xf32>
+    // becomes, with casts
+    call @gatefold_pack_rows_f32_16(%k, %p)
+    ```
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect"
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
   ];
-  let statistics = [Statistic<"matricesPacked", "matrices", "Packings lowered">];
+  let statistics = [
+    Statistic<"matricesPacked", "matrices", "Packings lowered">,
+    Statistic<"packingsInLoops", "loops", "Of these, element by element">,
+    Statistic<"kernelsMade", "kernels", "Functions made for the others">
+  ];
 }
 
 def LinearToVectors : Pass<"gf-linear-to-vectors", "::mlir::ModuleOp"> {
-  let summary = "Products on packed panels to loops";
+  let summary = "Products on packed panels to calls of kernels";
   let description = [{
-    Each `gf.linear` on buffers becomes loops that add the terms in the order of k.
+    Each `gf.linear` on buffers becomes a call of a private function, one for each
+    combination of types and each width of panel. It computes tiles of up to 6 rows whose
+    sums stay in vectors while k runs; of few rows it takes more columns at a time. Each
+    sum is added in the order of k, whatever tile it lies in.
+
+    Leading dimensions of x and the output are joined to one of rows as far as their
+    strides allow, which is found when it runs, and else looped over. One row of initial
+    values is passed with a stride of 0 between rows.
+
+    An x or output whose elements along k or n have gaps, and a width that no vectors
+    fill, take loops over the elements.
+
+    ```mlir
+    gf.linear %x, %p initial(%b : memref<100xf32>) outs(%y : memref<?x100xf32>) : memref<?x40xf32>, memref<7x40x16xf32>
+    // becomes, with views of rows
+    call @gatefold_linear_f32_16(%x, %p, %b, %true, %y)
+    ```
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
-  let statistics = [Statistic<"productsLowered", "products", "Products lowered">];
+  let statistics = [
+    Statistic<"productsLowered", "products", "Products lowered">,
+    Statistic<"productsInLoops", "loops", "Of these, element by element">,
+    Statistic<"kernelsMade", "kernels", "Functions made for the others">
+  ];
+}
+
+def LinalgToVectors : Pass<"gf-linalg-to-vectors", "::mlir::func::FuncOp"> {
+  let summary = "Linalg on buffers to loops over vectors";
+  let description = [{
+    A structured operation becomes loops whose innermost steps over vectors of as many
+    lanes as a register of `gf.target` has, along the dimension where that is cheapest:
+    where most operands have their elements side by side. What is left behind the last
+    full vector is the same body once more under a mask.
+
+    - **Lanes of results** (the dimension is parallel): the body's operations on vectors;
+      what all lanes share stays scalar and is computed once. Reductions along other
+      dimensions run inside, for up to four vectors of results at once.
+    - **Lanes of a reduction**: element j of a row is combined into lane j mod L of
+      accumulator (j / L) mod 4; at the end of a row the accumulators, then halves of
+      the lanes, then what was in the result before. Other results of the same operation
+      may be stored on the way, as in `e[j] = exp(s[j] - m), sum += e[j]`.
+
+    Neighbouring loops through which every operand steps as through one are joined
+    first. Operands whose lanes are apart are gathered where that pays. What has no
+    vector form (a body with regions, an arg max across lanes, results with gaps)
+    is left to `gf-linalg-to-loops`, with a remark that says why.
+
+    ```mlir
+    linalg.exp ins(%x : memref<100xf32>) outs(%y : memref<100xf32>)
+    // becomes, with 16 lanes
+    scf.for %j = %c0 to %c96 step %c16 {
+      %v = vector.load %x[%j] : memref<100xf32>, vector<16xf32>
+      %e = math.exp %v : vector<16xf32>
+      vector.store %e, %y[%j] : memref<100xf32>, vector<16xf32>
+    }
+    %mask = vector.create_mask %c4 : vector<16xi1>
+    %v = vector.maskedload %x[%c96], %mask, %zero : ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+  let statistics = [
+    Statistic<"operationsVectorized", "operations", "Operations on vectors">,
+    Statistic<"operationsLeft", "left", "Operations left for scalar loops">
+  ];
 }
 
 def LinalgToLoops : Pass<"gf-linalg-to-loops", "::mlir::func::FuncOp"> {
@@ -91,6 +172,27 @@ def LowerAssertions : Pass<"gf-lower-assertions", "::mlir::ModuleOp"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect"
   ];
+}
+
+def ExpandMath : Pass<"gf-expand-math", "::mlir::ModuleOp"> {
+  let summary = "Functions of mathematics to polynomials, on numbers and vectors";
+  let description = [{
+    exp, exp2, expm1, log, log2, log10, log1p, tanh, erf, sin, cos and the sigmoid
+    1 / (1 + exp(-x)) in f32 become arithmetic without branches and calls, the same on
+    a number as on a lane of a vector, by `MathBuilders.h`, which states their errors. Of
+    f16 and bf16 the argument is extended and the result rounded; f64 stays for
+    `gf-lower-math`, as do pow and the functions not named.
+
+    ```mlir
+    %y = math.exp %x : vector<16xf32>
+    // becomes, for x = k log(2) + r, the polynomial e^r with k added to its exponent:
+    %km = math.fma %x, %log2e, %rounder : vector<16xf32>
+    %k = arith.subf %km, %rounder : vector<16xf32>
+    ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let statistics = [Statistic<"functionsExpanded", "functions", "Functions expanded">];
 }
 
 def LowerMath : Pass<"gf-lower-math", "::mlir::ModuleOp"> {

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- FuseGates.cpp - Products of one operand as one product -------------===//
+//
+// Products that read the same operand with weights of the same depth become
+// one, whose weights are put together in prepare, and so does what is done
+// alike to all of its parts.
+//
+// Exactness: each element of a product keeps its own terms and their order: the
+// same bits. Only sums of biases round once otherwise; see SumBiases.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/GatefoldOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "passes/fuse/Gates.h"
+#include "passes/fuse/Passes.h"
+#include "passes/support/ParameterValues.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace gatefold {
+#define GEN_PASS_DEF_FUSEGATES
+#include "passes/fuse/Passes.h.inc"
+} // namespace gatefold
+
+using namespace mlir;
+using namespace gatefold;
+
+/// A weight of this size may be kept twice: alone, and beside others.
+static constexpr int64_t smallBytes = 1 << 20;
+
+//===----------------------------------------------------------------------===//
+// Helpers
+//===----------------------------------------------------------------------===//
+
+bool gatefold::isWeight(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.hasStaticShape() && dependsOnParametersOnly(value);
+}
+
+Operation *gatefold::getOutermost(Operation *op) {
+  while (!isa<FunctionOpInterface>(op->getParentOp()))
+    op = op->getParentOp();
+  return op;
+}
+
+void gatefold::moveWeight(RewriterBase &rewriter, Value value,
+                          Operation *anchor) {
+  Operation *op = value.getDefiningOp();
+  Operation *outermost = getOutermost(op);
+  if (outermost != anchor && outermost->isBeforeInBlock(anchor))
+    return;
+  SetVector<Value> sources;
+  sources.insert(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), sources);
+  for (Value source : sources)
+    if (!op->isAncestor(source.getParentBlock()->getParentOp()))
+      moveWeight(rewriter, source, anchor);
+  rewriter.moveOpBefore(op, anchor);
+}
+
+Value gatefold::concatWeights(RewriterBase &rewriter, Operation *user,
+                              int64_t dim, ArrayRef<Value> weights) {
+  Operation *anchor = getOutermost(user);
+  SmallVector<Location> locations;
+  for (Value weight : weights) {
+    moveWeight(rewriter, weight, anchor);
+    locations.push_back(weight.getLoc());
+  }
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(anchor);
+  return tensor::ConcatOp::create(rewriter, rewriter.getFusedLoc(locations),
+                                  dim, weights);
+}
+
+void gatefold::makeParts(RewriterBase &rewriter, Location loc,
+                         Partition &partition) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointAfterValue(partition.whole);
+  // The sizes that the destination was made with, so that parts of several
+  // tensors are seen to be alike.
+  auto destination =
+      partition.whole.getDefiningOp<DestinationStyleOpInterface>();
+  Value init = destination.getDpsInits()[0];
+  if (auto fill = init.getDefiningOp<linalg::FillOp>())
+    init = fill.getOutputs()[0];
+  SmallVector<OpFoldResult> sizes =
+      init.getDefiningOp<tensor::EmptyOp>().getMixedSizes();
+  SmallVector<OpFoldResult> offsets(sizes.size(), rewriter.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(sizes.size(), rewriter.getIndexAttr(1));
+  int64_t offset = 0;
+  for (int64_t size : partition.sizes) {
+    offsets[partition.dim] = rewriter.getIndexAttr(offset);
+    sizes[partition.dim] = rewriter.getIndexAttr(size);
+    partition.parts.push_back(tensor::ExtractSliceOp::create(
+        rewriter, loc, partition.whole, offsets, sizes, strides));
+    offset += size;
+  }
+}
+
+Value gatefold::makeEmptyLike(RewriterBase &rewriter, Location loc, Value init,
+                              int64_t dim, int64_t size) {
+  auto empty = init.getDefiningOp<tensor::EmptyOp>();
+  SmallVector<OpFoldResult> sizes = empty.getMixedSizes();
+  sizes[dim] = rewriter.getIndexAttr(size);
+  return tensor::EmptyOp::create(rewriter, loc, sizes,
+                                 empty.getType().getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A product of a weight with an operand.
+struct Product {
+  linalg::ContractOp op;
+  /// Which operand is the weight; the dimension along which weights can stand
+  /// side by side, in the weight and in the result.
+  unsigned weightIndex;
+  int64_t weightDim, resultDim;
+
+  Value getWeight() { return op.getInputs()[weightIndex]; }
+  Value getOther() { return op.getInputs()[1 - weightIndex]; }
+  int64_t getSize() { return getWeightType().getDimSize(weightDim); }
+  RankedTensorType getWeightType() {
+    return cast<RankedTensorType>(getWeight().getType());
+  }
+  Value getResult() { return op->getResult(0); }
+};
+
+/// Products that may become one.
+using Group = SmallVector<Product>;
+} // namespace
+
+static std::optional<Product> matchProduct(linalg::ContractOp op) {
+  if (!op.hasPureTensorSemantics())
+    return std::nullopt;
+  auto fill = op.getOutputs()[0].getDefiningOp<linalg::FillOp>();
+  if (!fill || !fill.getOutputs()[0].getDefiningOp<tensor::EmptyOp>() ||
+      !(matchPattern(fill.value(), m_AnyZeroFloat()) ||
+        matchPattern(fill.value(), m_Zero())))
+    return std::nullopt;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (unsigned weight : {0u, 1u}) {
+    if (!isWeight(op.getInputs()[weight]) ||
+        dependsOnParametersOnly(op.getInputs()[1 - weight]))
+      continue;
+    for (auto [dim, expression] : llvm::enumerate(maps[weight].getResults())) {
+      auto result = maps[2].getResultPosition(expression);
+      if (result && !maps[1 - weight].getResultPosition(expression))
+        return Product{op, weight, static_cast<int64_t>(dim),
+                       static_cast<int64_t>(*result)};
+    }
+  }
+  return std::nullopt;
+}
+
+/// Whether two products differ in nothing but the weight, and this along one
+/// dimension alone.
+static bool areAlike(Product &left, Product &right) {
+  if (left.weightIndex != right.weightIndex ||
+      left.weightDim != right.weightDim ||
+      left.op.getIndexingMaps() != right.op.getIndexingMaps() ||
+      left.op.getCast() != right.op.getCast())
+    return false;
+  auto sizesBut = [](RankedTensorType type, int64_t dim) {
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim] = 0;
+    return type.clone(shape);
+  };
+  auto resultType = [](Product &product) {
+    return cast<RankedTensorType>(product.getResult().getType());
+  };
+  return sizesBut(left.getWeightType(), left.weightDim) ==
+             sizesBut(right.getWeightType(), right.weightDim) &&
+         sizesBut(resultType(left), left.resultDim) ==
+             sizesBut(resultType(right), right.resultDim);
+}
+
+/// The recurrence that a product of all steps is computed for, block by block:
+/// a sequence, perhaps with a bias, that nothing else reads.
+static Operation *getRecurrence(Value value) {
+  while (value.hasOneUse()) {
+    OpOperand &use = *value.use_begin();
+    if (auto recurrence = dyn_cast<RecurrenceOp>(use.getOwner()))
+      return llvm::is_contained(recurrence.getSequences(), value) ? recurrence
+                                                                  : nullptr;
+    auto next = dyn_cast<linalg::LinalgOp>(use.getOwner());
+    if (!next || next.getNumReductionLoops() != 0 || next->getNumResults() != 1)
+      return nullptr;
+    value = next->getResult(0);
+  }
+  return nullptr;
+}
+
+namespace {
+class GateFusion {
+public:
+  GateFusion(func::FuncOp function) : function(function) {}
+
+  /// Products that became one, and how many these are.
+  unsigned run(RewriterBase &rewriter);
+  unsigned getProductCount() const { return productCount; }
+  unsigned getJoined() const { return joined; }
+
+private:
+  void collect();
+  std::string findObstacle(Group &group);
+  void fuse(RewriterBase &rewriter, Group &group);
+  void explainOthers();
+
+  func::FuncOp function;
+  std::vector<Group> groups;
+  unsigned productCount = 0, joined = 0;
+};
+} // namespace
+
+/// Groups of one block that read the same operand in the same way, and, where
+/// they are sequences, for the same recurrence.
+void GateFusion::collect() {
+  llvm::MapVector<std::pair<Block *, Value>, SmallVector<Product>> candidates;
+  function.walk([&](linalg::ContractOp op) {
+    if (auto product = matchProduct(op))
+      candidates[{op->getBlock(), product->getOther()}].push_back(*product);
+  });
+  for (auto &[key, products] : candidates) {
+    size_t first = groups.size();
+    for (Product &product : products) {
+      Operation *recurrence = getRecurrence(product.getResult());
+      auto group =
+          std::find_if(groups.begin() + first, groups.end(), [&](Group &group) {
+            return areAlike(group.front(), product) &&
+                   getRecurrence(group.front().getResult()) == recurrence;
+          });
+      if (group != groups.end())
+        group->push_back(product);
+      else
+        groups.push_back({product});
+    }
+  }
+}
+
+/// Why a group is not worth it, or nothing: a large weight would be kept
+/// twice.
+std::string GateFusion::findObstacle(Group &group) {
+  for (Product &product : group) {
+    int64_t bytes = product.getWeightType().getNumElements() *
+                    product.getWeightType().getElementTypeBitWidth() / 8;
+    bool isShared =
+        llvm::any_of(product.getWeight().getUsers(), [&](Operation *user) {
+          return llvm::none_of(
+              group, [&](Product &other) { return other.op == user; });
+        });
+    if (bytes > smallBytes && isShared)
+      return "a weight of " + std::to_string(bytes) +
+             " bytes is read elsewhere, and would be kept twice";
+  }
+  return "";
+}
+
+void GateFusion::fuse(RewriterBase &rewriter, Group &group) {
+  Product &first = group.front();
+  linalg::ContractOp op = first.op;
+  SmallVector<Value> weights;
+  SmallVector<Location> locations;
+  Partition partition;
+  partition.dim = first.resultDim;
+  for (Product &product : group) {
+    weights.push_back(product.getWeight());
+    locations.push_back(product.op.getLoc());
+    partition.sizes.push_back(product.getSize());
+    partition.total += product.getSize();
+  }
+  std::string columns = std::to_string(partition.total);
+  if (llvm::all_equal(partition.sizes))
+    columns = (Twine(group.size()) + " x " + Twine(partition.sizes[0])).str();
+  remark::passed(op.getLoc(), gateRemark("fused"))
+      << ("gates fused: " + Twine(group.size()) + " products into 1 (" +
+          columns + " columns)")
+             .str();
+
+  Value weight = concatWeights(rewriter, op, first.weightDim, weights);
+  rewriter.setInsertionPoint(op);
+  Location loc = rewriter.getFusedLoc(locations);
+  auto fill = op.getOutputs()[0].getDefiningOp<linalg::FillOp>();
+  Value empty = makeEmptyLike(rewriter, loc, fill.getOutputs()[0],
+                              first.resultDim, partition.total);
+  Value zero =
+      linalg::FillOp::create(rewriter, loc, fill.value(), empty).getResult(0);
+  SmallVector<Value> inputs(2);
+  inputs[first.weightIndex] = weight;
+  inputs[1 - first.weightIndex] = first.getOther();
+  auto fused =
+      linalg::ContractOp::create(rewriter, loc, TypeRange(zero.getType()),
+                                 inputs, zero, op.getIndexingMaps());
+  if (auto cast = op.getCastAttr())
+    fused.setCastAttr(cast);
+  partition.whole = fused->getResult(0);
+  makeParts(rewriter, loc, partition);
+  for (auto [product, part] : llvm::zip(group, partition.parts))
+    rewriter.replaceOp(product.op, part);
+  joined += joinElementwise(rewriter, partition);
+}
+
+/// Says of products of a step that look like gates why they stay alone.
+void GateFusion::explainOthers() {
+  for (Group &group : groups) {
+    if (group.size() > 1)
+      continue;
+    Product &product = group.front();
+    linalg::ContractOp op = product.op;
+    for (Group &other : groups) {
+      if (&other == &group || other.front().op->getBlock() != op->getBlock() ||
+          !isa<RecurrenceOp>(op->getParentOp()) ||
+          !areAlike(product, other.front()))
+        continue;
+      remark::missed(op.getLoc(), gateRemark("not-fused"))
+          << "not fused: operands differ";
+      break;
+    }
+  }
+}
+
+unsigned GateFusion::run(RewriterBase &rewriter) {
+  collect();
+  explainOthers();
+  unsigned count = 0;
+  for (Group &group : groups) {
+    if (group.size() < 2)
+      continue;
+    std::string obstacle = findObstacle(group);
+    if (!obstacle.empty()) {
+      remark::missed(group.front().op.getLoc(), gateRemark("not-fused"))
+          << ("not fused: " + obstacle);
+      continue;
+    }
+    fuse(rewriter, group);
+    productCount += group.size();
+    ++count;
+  }
+  return count;
+}
+
+namespace {
+struct FuseGates : gatefold::impl::FuseGatesBase<FuseGates> {
+  void runOnOperation() override {
+    if (getOperation().isDeclaration())
+      return;
+    IRRewriter rewriter(&getContext());
+    biasesSummed += sumBiases(rewriter, getOperation());
+    GateFusion fusion(getOperation());
+    productsMade += fusion.run(rewriter);
+    productsFused += fusion.getProductCount();
+    operationsJoined += fusion.getJoined();
+  }
+};
+} // namespace

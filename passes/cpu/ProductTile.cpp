@@ -40,16 +40,21 @@ std::optional<ProductTile> ProductTile::choose(const TargetDescription &target,
   while (vectors % tile.vectors != 0)
     --tile.vectors;
   tile.stripsPerPanel = vectors / tile.vectors;
-  tile.rows = target.getTileRows();
+  tile.isNarrow = 2 * vectors <= target.getTileVectors();
+  // As many sums as two vectors make in the usual tile.
+  tile.rows = tile.isNarrow ? 2 * target.getTileRows() / tile.vectors
+                            : target.getTileRows();
   return tile;
 }
 
 int64_t ProductTile::getStrips(const TargetDescription &target) const {
-  return std::max<int64_t>(1, target.getTileVectors() / vectors);
+  return isNarrow ? 1 : std::max<int64_t>(1, target.getTileVectors() / vectors);
 }
 
 int64_t ProductTile::getStrips(const TargetDescription &target,
                                int64_t tileRows) const {
+  if (isNarrow)
+    return 1;
   // Two additions start in each cycle and take four.
   constexpr int64_t accumulators = 8;
   return std::max(getStrips(target),

@@ -22,6 +22,8 @@ struct ProductTile {
   int64_t lanes, vectors, stripsPerPanel;
   /// Rows of the largest tile.
   int64_t rows;
+  /// Panels so narrow are chosen for the columns of one only.
+  bool isNarrow;
 
   int64_t getStripWidth() const { return lanes * vectors; }
 

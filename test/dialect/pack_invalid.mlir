@@ -94,3 +94,11 @@ func.func @unranked(%w: memref<*xf32>, %e: memref<1x4x8xf32>) {
   gf.pack %w along 0 into %e : memref<*xf32> into memref<1x4x8xf32>
   return
 }
+
+// -----
+
+func.func @integers(%w: tensor<8x4xi32>, %e: tensor<1x4x8xi32>) {
+  // expected-error @+1 {{packs f16, bf16, f32 or f64, not 'i32'}}
+  %0 = gf.pack %w along 0 into %e : tensor<8x4xi32> into tensor<1x4x8xi32> -> tensor<1x4x8xi32>
+  return
+}

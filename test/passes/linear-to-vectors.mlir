@@ -55,7 +55,24 @@ module attributes {gf.target = {vector_bytes = 64 : i64, vector_registers = 32 :
 
 // -----
 
-// Narrower panels than the registers would hold: shorter vectors.
+// One vector of columns: more rows.
+module attributes {gf.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  func.func @few_columns(%x: memref<?x?xf32>, %p: memref<1x?x16xf32>, %y: memref<?x10xf32>) {
+    gf.linear %x, %p outs(%y : memref<?x10xf32>) : memref<?x?xf32>, memref<1x?x16xf32>
+    return
+  }
+  // CHECK-LABEL: func.func private @gatefold_linear_f32_16
+  // CHECK: case 11
+  // CHECK: default
+  // CHECK: scf.for {{.*}} -> (vector<16xf32>, {{(vector<16xf32>(, )?){11}}})
+  // CHECK-NEXT: vector.load
+  // CHECK-NOT: vector.load
+  // CHECK: scf.yield
+}
+
+// -----
+
+// Panels that whole vectors do not fill: shorter vectors.
 module attributes {gf.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: func @narrow
   func.func @narrow(%x: memref<?x?xf64>, %p: memref<?x?x12xf64>, %y: memref<?x?xf64>) {

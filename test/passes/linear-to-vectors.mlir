@@ -64,7 +64,7 @@ module attributes {gf.target = {vector_bytes = 64 : i64, vector_registers = 32 :
   // CHECK-LABEL: func.func private @gatefold_linear_f32_16
   // CHECK: case 11
   // CHECK: default
-  // CHECK: scf.for {{.*}} -> (vector<16xf32>, {{(vector<16xf32>(, )?){11}}})
+  // CHECK: scf.for {{.*}} -> (vector<16xf32>, {{(vector<16xf32>(, )?){11}[)]}}
   // CHECK-NEXT: vector.load
   // CHECK-NOT: vector.load
   // CHECK: scf.yield

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- LinalgToVectors.h - Parts of gf-linalg-to-vectors --------*- C++ -*-===//
+//
+// A plan says along which dimension an operation has its lanes; a body is
+// written for one vector of them; loops go over the vectors.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PASSES_CPU_LINALGTOVECTORS_H
+#define PASSES_CPU_LINALGTOVECTORS_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "passes/support/Target.h"
+#include "llvm/ADT/DenseSet.h"
+#include <optional>
+#include <string>
+
+namespace gatefold {
+
+//===----------------------------------------------------------------------===//
+// Plan
+//===----------------------------------------------------------------------===//
+
+/// Where an operand has the element of the next lane.
+enum class LaneAccess { Same, Adjacent, Apart };
+
+/// How the body adds a term to a result that all lanes share.
+struct LaneCombiner {
+  mlir::Operation *combine;
+  /// The operand that is the result so far.
+  unsigned accumulator;
+  /// Changes nothing where it is combined.
+  mlir::TypedAttr neutral;
+};
+
+/// Accumulators of a result that is reduced across lanes: the vector at place v
+/// of a row goes to accumulator v mod 4.
+inline constexpr unsigned laneAccumulators = 4;
+
+struct VectorPlan {
+  /// The loop whose steps are lanes, and lanes of a vector.
+  unsigned dim = 0;
+  int64_t lanes = 1;
+  bool isReduction = false;
+  /// Vectors in one step of the innermost loop, as copies of the body.
+  int64_t vectorsAtOnce = 1;
+  /// Of each operand.
+  llvm::SmallVector<LaneAccess> accesses;
+  /// Of each result: whether it stays at one place through all reductions, and
+  /// how lanes are combined into it.
+  llvm::SmallVector<bool> isCarried;
+  llvm::SmallVector<std::optional<LaneCombiner>> combiners;
+  /// Values of the body that differ between lanes.
+  llvm::DenseSet<mlir::Value> varying;
+  /// Instructions for an element, roughly.
+  double cost = 0;
+};
+
+/// The cheapest plan of an operation on buffers; or none, and the reason.
+std::optional<VectorPlan> planVectors(mlir::linalg::LinalgOp op,
+                                      const TargetDescription &target,
+                                      std::string &reason);
+
+/// If an index in the body is that of the lane's loop plus something that all
+/// lanes share: true, and what that is (null for nothing).
+bool isLanePlace(mlir::Value index, const VectorPlan &plan,
+                 mlir::Value &addend);
+
+//===----------------------------------------------------------------------===//
+// Body
+//===----------------------------------------------------------------------===//
+
+/// Writes the body of an operation for a vector of lanes.
+class VectorBody {
+public:
+  VectorBody(mlir::linalg::LinalgOp op, const VectorPlan &plan);
+
+  /// What is the same in all lanes, for indices of all other loops. Full
+  /// vectors and the tail then read one value, so that the compiler treats them
+  /// alike: a product that it moves out of the one loop alone would be fused
+  /// with a sum there and not here.
+  mlir::IRMapping makeUniform(mlir::OpBuilder &builder,
+                              llvm::ArrayRef<mlir::Value> indices);
+
+  /// The body for the lanes from indices[plan.dim] on; those that `mask` (null
+  /// for none) excludes are neither read nor written. Takes and gives vectors
+  /// of the carried results, and stores the others.
+  llvm::SmallVector<mlir::Value> make(mlir::OpBuilder &builder,
+                                      llvm::ArrayRef<mlir::Value> indices,
+                                      mlir::Value mask,
+                                      mlir::ValueRange carried,
+                                      const mlir::IRMapping &uniform);
+
+  mlir::Value load(mlir::OpBuilder &builder, mlir::OpOperand &operand,
+                   llvm::ArrayRef<mlir::Value> indices, mlir::Value mask);
+  void store(mlir::OpBuilder &builder, mlir::OpOperand &operand,
+             mlir::Value value, llvm::ArrayRef<mlir::Value> indices,
+             mlir::Value mask);
+  /// The indices of an operand's element.
+  llvm::SmallVector<mlir::Value> placeOf(mlir::OpBuilder &builder,
+                                         mlir::OpOperand &operand,
+                                         llvm::ArrayRef<mlir::Value> indices);
+  mlir::VectorType vectorOf(mlir::Type element) const {
+    return mlir::VectorType::get({plan.lanes}, element);
+  }
+
+private:
+  mlir::Value loadAdjacent(mlir::OpBuilder &builder, mlir::Value buffer,
+                           mlir::ValueRange place, mlir::Value mask);
+  mlir::Value gather(mlir::OpBuilder &builder, mlir::Value buffer,
+                     mlir::ValueRange place, mlir::Value mask);
+  mlir::Value makeLoad(mlir::OpBuilder &builder, mlir::memref::LoadOp load,
+                       llvm::ArrayRef<mlir::Value> indices, mlir::Value mask,
+                       const mlir::IRMapping &scalars,
+                       const mlir::IRMapping &vectors);
+  mlir::Value broadcast(mlir::OpBuilder &builder, mlir::Value scalar);
+  bool isVarying(mlir::Operation &inner) const;
+
+  mlir::linalg::LinalgOp op;
+  const VectorPlan &plan;
+  mlir::Location loc;
+  llvm::SmallVector<mlir::AffineMap> maps;
+};
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// Replaces an operation by loops over its vectors. The size of the lanes' loop
+/// is known to be a multiple of `multiple`.
+void makeVectorLoops(mlir::linalg::LinalgOp op, const VectorPlan &plan,
+                     int64_t multiple, mlir::IRRewriter &rewriter);
+
+} // namespace gatefold
+
+#endif // PASSES_CPU_LINALGTOVECTORS_H

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- LinalgToVectorsBody.cpp - The body for a vector of lanes -----------===//
+//
+// Values that all lanes share stay scalars until they meet one that varies.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/cpu/LinalgToVectors.h"
+#include "passes/cpu/Passes.h"
+
+using namespace mlir;
+using namespace gatefold;
+using linalg::LinalgOp;
+
+VectorBody::VectorBody(LinalgOp op, const VectorPlan &plan)
+    : op(op), plan(plan), loc(op.getLoc()), maps(op.getIndexingMapsArray()) {}
+
+bool VectorBody::isVarying(Operation &inner) const {
+  return llvm::any_of(inner.getResults(), [&](Value result) {
+    return plan.varying.contains(result);
+  });
+}
+
+Value VectorBody::broadcast(OpBuilder &builder, Value scalar) {
+  return vector::BroadcastOp::create(builder, loc, vectorOf(scalar.getType()),
+                                     scalar);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> VectorBody::placeOf(OpBuilder &builder, OpOperand &operand,
+                                       ArrayRef<Value> indices) {
+  AffineMap map = maps[operand.getOperandNumber()];
+  SmallVector<Value> place;
+  for (AffineExpr expression : map.getResults()) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expression))
+      place.push_back(indices[dim.getPosition()]);
+    else
+      place.push_back(affine::AffineApplyOp::create(
+          builder, loc, AffineMap::get(map.getNumDims(), 0, expression),
+          indices));
+  }
+  return place;
+}
+
+/// A buffer of bools as its bytes, since a vector of i1 has a bit for each.
+/// In the llvm dialect both are the same descriptor.
+static Value bytesOf(OpBuilder &builder, Location loc, Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (!type.getElementType().isInteger(1))
+    return buffer;
+  auto bytes = MemRefType::get(type.getShape(), builder.getI8Type(),
+                               type.getLayout(), type.getMemorySpace());
+  return UnrealizedConversionCastOp::create(builder, loc, bytes, buffer)
+      .getResult(0);
+}
+
+static Value zeros(OpBuilder &builder, Location loc, VectorType type) {
+  return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+}
+
+/// Bools of their bytes, anything else as it is.
+static Value fromMemory(OpBuilder &builder, Location loc, Value value,
+                        Type element) {
+  if (!element.isInteger(1))
+    return value;
+  Value zero = zeros(builder, loc, cast<VectorType>(value.getType()));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value,
+                               zero);
+}
+
+Value VectorBody::loadAdjacent(OpBuilder &builder, Value buffer,
+                               ValueRange place, Value mask) {
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  Value memory = bytesOf(builder, loc, buffer);
+  VectorType type =
+      vectorOf(cast<MemRefType>(memory.getType()).getElementType());
+  Value value =
+      mask ? vector::MaskedLoadOp::create(builder, loc, type, memory, place,
+                                          mask, zeros(builder, loc, type))
+                 .getResult()
+           : vector::LoadOp::create(builder, loc, type, memory, place)
+                 .getResult();
+  return fromMemory(builder, loc, value, element);
+}
+
+/// Elements at places of which some are vectors, some scalars.
+Value VectorBody::gather(OpBuilder &builder, Value buffer, ValueRange place,
+                         Value mask) {
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  Value memory = bytesOf(builder, loc, buffer);
+  Type stored = cast<MemRefType>(memory.getType()).getElementType();
+  auto metadata =
+      memref::ExtractStridedMetadataOp::create(builder, loc, memory);
+  Value offset = metadata.getOffset(), lanes;
+  for (auto [index, stride] : llvm::zip(place, metadata.getStrides())) {
+    bool varies = isa<VectorType>(index.getType());
+    Value &sum = varies ? lanes : offset;
+    Value scale = varies ? broadcast(builder, stride) : stride;
+    Value term = arith::MulIOp::create(builder, loc, index, scale);
+    sum =
+        sum ? arith::AddIOp::create(builder, loc, sum, term).getResult() : term;
+  }
+  // The whole of memory in a row; nothing looks at its size.
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  auto layout =
+      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1});
+  Value row = memref::ReinterpretCastOp::create(
+      builder, loc, MemRefType::get({ShapedType::kDynamic}, stored, layout),
+      metadata.getBaseBuffer(), offset, ArrayRef<OpFoldResult>{one},
+      ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
+  if (!mask)
+    mask = arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(vectorOf(builder.getI1Type()), true));
+  VectorType type = vectorOf(stored);
+  Value value = vector::GatherOp::create(builder, loc, type, row, zero, lanes,
+                                         mask, zeros(builder, loc, type));
+  return fromMemory(builder, loc, value, element);
+}
+
+Value VectorBody::load(OpBuilder &builder, OpOperand &operand,
+                       ArrayRef<Value> indices, Value mask) {
+  if (plan.accesses[operand.getOperandNumber()] == LaneAccess::Adjacent)
+    return loadAdjacent(builder, operand.get(),
+                        placeOf(builder, operand, indices), mask);
+  // Places are linear in the lane: steps from one to the next are equal.
+  SmallVector<Value> next(indices);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  next[plan.dim] = arith::AddIOp::create(builder, loc, indices[plan.dim], one);
+  SmallVector<Value> place = placeOf(builder, operand, indices);
+  SmallVector<Value> following = placeOf(builder, operand, next);
+  Value count =
+      vector::StepOp::create(builder, loc, vectorOf(builder.getIndexType()));
+  AffineMap map = maps[operand.getOperandNumber()];
+  for (auto [index, expression] : llvm::enumerate(map.getResults())) {
+    if (!expression.isFunctionOfDim(plan.dim))
+      continue;
+    Value step =
+        arith::SubIOp::create(builder, loc, following[index], place[index]);
+    Value steps =
+        arith::MulIOp::create(builder, loc, count, broadcast(builder, step));
+    place[index] = arith::AddIOp::create(
+        builder, loc, broadcast(builder, place[index]), steps);
+  }
+  return gather(builder, operand.get(), place, mask);
+}
+
+void VectorBody::store(OpBuilder &builder, OpOperand &operand, Value value,
+                       ArrayRef<Value> indices, Value mask) {
+  Value memory = bytesOf(builder, loc, operand.get());
+  if (memory != operand.get())
+    value = arith::ExtUIOp::create(builder, loc, vectorOf(builder.getI8Type()),
+                                   value);
+  SmallVector<Value> place = placeOf(builder, operand, indices);
+  if (mask)
+    vector::MaskedStoreOp::create(builder, loc, memory, place, mask, value);
+  else
+    vector::StoreOp::create(builder, loc, value, memory, place);
+}
+
+//===----------------------------------------------------------------------===//
+// Body
+//===----------------------------------------------------------------------===//
+
+IRMapping VectorBody::makeUniform(OpBuilder &builder, ArrayRef<Value> indices) {
+  IRMapping scalars;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(input);
+    if (argument.use_empty() || plan.varying.contains(argument))
+      continue;
+    Value value = input->get();
+    if (isa<MemRefType>(value.getType()))
+      value = memref::LoadOp::create(builder, loc, value,
+                                     placeOf(builder, *input, indices));
+    scalars.map(argument, value);
+  }
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+      if (index.getDim() != plan.dim)
+        scalars.map(index.getResult(), indices[index.getDim()]);
+      continue;
+    }
+    // Where there is no lane, what may fail must not run.
+    if (isVarying(inner) || inner.getNumRegions() != 0 ||
+        !isMemoryEffectFree(&inner) || !isSpeculatable(&inner))
+      continue;
+    bool isKnown = llvm::all_of(inner.getOperands(), [&](Value value) {
+      return value.getParentBlock() != op.getBlock() || scalars.contains(value);
+    });
+    if (isKnown)
+      builder.clone(inner, scalars);
+  }
+  return scalars;
+}
+
+/// A load in the body whose place depends on the lane.
+Value VectorBody::makeLoad(OpBuilder &builder, memref::LoadOp load,
+                           ArrayRef<Value> indices, Value mask,
+                           const IRMapping &scalars, const IRMapping &vectors) {
+  auto type = load.getMemRefType();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  SmallVector<Value> place;
+  unsigned varying = 0;
+  for (Value index : load.getIndices()) {
+    bool varies = plan.varying.contains(index);
+    varying += varies;
+    place.push_back(varies ? vectors.lookup(index)
+                           : scalars.lookupOrDefault(index));
+  }
+  Value addend;
+  if (varying == 1 && isLanePlace(load.getIndices().back(), plan, addend) &&
+      succeeded(type.getStridesAndOffset(strides, offset)) &&
+      strides.back() == 1) {
+    place.back() = indices[plan.dim];
+    if (addend)
+      place.back() = arith::AddIOp::create(builder, loc, place.back(),
+                                           scalars.lookupOrDefault(addend));
+    return loadAdjacent(builder, load.getMemRef(), place, mask);
+  }
+  return gather(builder, load.getMemRef(), place, mask);
+}
+
+SmallVector<Value> VectorBody::make(OpBuilder &builder, ArrayRef<Value> indices,
+                                    Value mask, ValueRange carried,
+                                    const IRMapping &uniform) {
+  IRMapping scalars = uniform, vectors;
+  auto asVector = [&](Value value) -> Value {
+    if (plan.varying.contains(value))
+      return vectors.lookup(value);
+    return broadcast(builder, scalars.lookupOrDefault(value));
+  };
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(input);
+    if (!argument.use_empty() && plan.varying.contains(argument))
+      vectors.map(argument, load(builder, *input, indices, mask));
+  }
+  auto nextCarried = carried.begin();
+  for (auto [index, init] : llvm::enumerate(op.getDpsInitsMutable())) {
+    BlockArgument argument = op.getMatchingBlockArgument(&init);
+    if (plan.isCarried[index])
+      vectors.map(argument, *nextCarried++);
+    else if (!argument.use_empty())
+      vectors.map(argument, load(builder, init, indices, mask));
+  }
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    if (!isVarying(inner)) {
+      bool isMade = llvm::all_of(inner.getResults(), [&](Value result) {
+        return scalars.contains(result);
+      });
+      if (!isMade)
+        builder.clone(inner, scalars);
+      continue;
+    }
+    if (isa<linalg::IndexOp>(inner)) {
+      Value count = vector::StepOp::create(builder, loc,
+                                           vectorOf(builder.getIndexType()));
+      vectors.map(inner.getResult(0),
+                  arith::AddIOp::create(builder, loc,
+                                        broadcast(builder, indices[plan.dim]),
+                                        count));
+      continue;
+    }
+    if (auto load = dyn_cast<memref::LoadOp>(inner)) {
+      vectors.map(load.getResult(),
+                  makeLoad(builder, load, indices, mask, scalars, vectors));
+      continue;
+    }
+    IRMapping operands;
+    for (Value operand : inner.getOperands())
+      operands.map(operand, asVector(operand));
+    Operation *copy = builder.clone(inner, operands);
+    for (auto [result, made] :
+         llvm::zip(inner.getResults(), copy->getResults())) {
+      made.setType(vectorOf(result.getType()));
+      vectors.map(result, made);
+    }
+  }
+  SmallVector<Value> results;
+  nextCarried = carried.begin();
+  for (auto [index, init] : llvm::enumerate(op.getDpsInitsMutable())) {
+    Value value = asVector(op.getMatchingYieldValue(&init)->get());
+    if (!plan.isCarried[index]) {
+      store(builder, init, value, indices, mask);
+      continue;
+    }
+    // Lanes behind the end of a row leave the accumulator as it is.
+    Value before = *nextCarried++;
+    if (mask && plan.isReduction)
+      value = arith::SelectOp::create(builder, loc, mask, value, before);
+    results.push_back(value);
+  }
+  return results;
+}

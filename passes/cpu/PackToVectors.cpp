@@ -16,6 +16,7 @@
 #include "passes/cpu/Passes.h"
 #include "passes/cpu/ProductLoops.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace gatefold {
@@ -290,15 +291,19 @@ struct PackToVectors : gatefold::impl::PackToVectorsBase<PackToVectors> {
     KernelBuilder builder(op.getLoc(), op);
     auto source = cast<MemRefType>(op.getSource().getType());
     auto panels = cast<MemRefType>(op.getOutput().getType());
-    int64_t width = op.getWidth(),
-            lanes = target.getLanes(source.getElementType());
-    while (lanes > 1 && width % lanes != 0)
+    int64_t width = op.getWidth();
+    int64_t lanes =
+        llvm::bit_floor<uint64_t>(target.getLanes(source.getElementType()));
+    while (width % lanes != 0)
       lanes /= 2;
-    StringRef obstacle = lanes < 2 ? "vectors do not fill the panels"
-                         : !isContiguous(panels, 2) ? "the panels have gaps"
-                         : !isContiguous(source, 1)
-                             ? "the elements of a row have gaps"
-                             : "";
+    // Of a row of a panel each vector has its own instructions.
+    constexpr int64_t mostVectors = 64;
+    StringRef obstacle =
+        lanes < 2                     ? "vectors do not fill the panels"
+        : width / lanes > mostVectors ? "the panels are too wide"
+        : !isContiguous(panels, 2)    ? "the panels have gaps"
+        : !isContiguous(source, 1)    ? "the elements of a row have gaps"
+                                      : "";
     if (!obstacle.empty()) {
       remark::missed(op.getLoc(), remark::RemarkOpts::name("PackToVectors")
                                       .category("gf-pack-to-vectors"))

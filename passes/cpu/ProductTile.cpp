@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/cpu/ProductTile.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -29,9 +30,9 @@ std::string ProductTypes::getName() const {
 std::optional<ProductTile> ProductTile::choose(const TargetDescription &target,
                                                Type sumType, int64_t width) {
   ProductTile tile;
-  tile.lanes = target.getLanes(sumType);
   // A power of two is what vectors have.
-  while (tile.lanes > 1 && width % tile.lanes != 0)
+  tile.lanes = llvm::bit_floor<uint64_t>(target.getLanes(sumType));
+  while (width % tile.lanes != 0)
     tile.lanes /= 2;
   if (tile.lanes < 2)
     return std::nullopt;

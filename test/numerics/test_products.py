@@ -225,3 +225,86 @@ def test_what_is_not_finite_stays_in_its_row_and_column(product):
     others = numpy.delete(numpy.delete(found, 3, 0), 66, 1)
     assert numpy.isfinite(others).all()
     assert not numpy.isfinite(numpy.delete(found[:, 66], 3)).any()
+
+
+def narrow_program(stored, given):
+    """y = i + x w', with x and w rounded to `stored` and y to `given`."""
+    size = lambda *sizes: f"gf.shape = affine_map<()[k, m, n] -> ({', '.join(sizes)})>"
+    lines = []
+
+    def convert(name, source, from_, to, *sizes):
+        """An elementwise conversion of a matrix."""
+        if from_ == to:
+            return source
+        wide, narrow = f"tensor<?x?x{from_}>", f"tensor<?x?x{to}>"
+        operation = "arith.truncf" if from_ == "f32" else "arith.extf"
+        lines.append(
+            f"%{name}_to = tensor.empty({', '.join(sizes)}) : {narrow}\n"
+            f"  %{name} = linalg.map ins({source} : {wide}) outs(%{name}_to : {narrow})\n"
+            f"    (%e: {from_}, %o: {to}) {{\n"
+            f"      %c = {operation} %e : {from_} to {to}\n      linalg.yield %c : {to}\n    }}"
+        )
+        return f"%{name}"
+
+    x = convert("xs", "%x", "f32", stored, "%m", "%k")
+    w = convert("ws", "%w", "f32", stored, "%n", "%k")
+    panels, y = f"tensor<?x?x32x{stored}>", f"tensor<?x?x{given}>"
+    lines += [
+        f"%panels_to = tensor.empty(%p, %k) : {panels}",
+        f"%panels = gf.pack {w} along 0 into %panels_to : tensor<?x?x{stored}> into {panels} -> {panels}",
+        f"%y_to = tensor.empty(%m, %n) : {y}",
+        f"%y = gf.linear {x}, %panels initial(%i : tensor<?xf32>) outs(%y_to : {y}) "
+        f": tensor<?x?x{stored}>, {panels} -> {y}",
+    ]
+    result = convert("ye", "%y", given, "f32", "%m", "%n")
+    body = "\n  ".join(lines)
+    return f"""\
+func.func @product(
+    %x: tensor<?x?xf32> {{gf.name = "x", {size("m", "k")}}},
+    %w: tensor<?x?xf32> {{gf.name = "w", {size("n", "k")}}},
+    %i: tensor<?xf32> {{gf.name = "i", {size("n")}}})
+    -> (tensor<?x?xf32> {{gf.name = "y", {size("m", "n")}}})
+    attributes {{gf.entry, gf.dimensions = ["k", "m", "n"]}} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c31 = arith.constant 31 : index
+  %c32 = arith.constant 32 : index
+  %m = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %n = tensor.dim %w, %c0 : tensor<?x?xf32>
+  %k = tensor.dim %w, %c1 : tensor<?x?xf32>
+  %more = arith.addi %n, %c31 : index
+  %p = arith.divui %more, %c32 : index
+  {body}
+  return {result} : tensor<?x?xf32>
+}}
+"""
+
+
+def rounded(array, type_):
+    """Float32 numbers as the nearest of another type, to even."""
+    if type_ == "f16":
+        return array.astype(numpy.float16).astype(numpy.float32)
+    bits = array.view(numpy.uint32).astype(numpy.uint64)
+    bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
+    return bits.astype(numpy.uint32).view(numpy.float32)
+
+
+@pytest.mark.parametrize("stored, given", [("f16", "f32"), ("bf16", "f32"), ("bf16", "bf16"), ("f16", "f16")])
+def test_sums_of_narrow_numbers_are_f32(compiler, tmp_path, stored, given):
+    path = tmp_path / "narrow.mlir"
+    path.write_text(narrow_program(stored, given))
+    library = compiler.library(path)
+    library.prepare({})
+    generator = numpy.random.default_rng(87)
+    for rows, terms, columns in [(7, 600, 70), (1, 33, 9), (13, 8, 33), (3, 0, 5)]:
+        x = numbers(generator, "f4", rows, terms)
+        w = weights(generator, "f4", columns, terms)
+        start = numbers(generator, "f4", columns)
+        found = library.run(x=x, w=w, i=start)["y"]
+        exact = expect(rounded(x, stored), rounded(w, stored), start)
+        if given == "f32":
+            assert_close(found, exact, (rows, terms, columns))
+            continue
+        assert numpy.array_equal(rounded(found, given), found)
+        half = 2**-11 if given == "f16" else 2**-8
+        numpy.testing.assert_allclose(found, exact, rtol=1.01 * half, atol=1e-5)

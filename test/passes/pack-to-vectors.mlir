@@ -51,6 +51,29 @@ func.func @gaps(%w: memref<?x?xf32, strided<[1, ?]>>, %p: memref<?x?x16xf32>) {
 
 // -----
 
+// CHECK-LABEL: func @wide
+func.func @wide(%w: memref<?x?xf32>, %p: memref<?x?x1099511627776xf32>) {
+  // CHECK-NOT: call
+  // CHECK: memref.store
+  // REMARK: packing: element by element, since the panels are too wide
+  gf.pack %w along 1 into %p : memref<?x?xf32> into memref<?x?x1099511627776xf32>
+  return
+}
+
+// -----
+
+// Whatever is said of the processor, vectors have a power of two of lanes.
+module attributes {gf.target = {vector_bytes = 24 : i64, vector_registers = 16 : i64}} {
+  // CHECK-LABEL: func.func private @gatefold_pack_rows_f32_48
+  // CHECK: vector.store {{.*}} vector<4xf32>
+  func.func @odd(%w: memref<?x?xf32>, %p: memref<?x?x48xf32>) {
+    gf.pack %w along 0 into %p : memref<?x?xf32> into memref<?x?x48xf32>
+    return
+  }
+}
+
+// -----
+
 func.func @tensors(%w: tensor<8x4xf32>, %e: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
   // expected-error @+1 {{not compiled yet: 'gf.pack' on tensors}}
   %p = gf.pack %w along 0 into %e : tensor<8x4xf32> into tensor<1x4x8xf32> -> tensor<1x4x8xf32>

@@ -28,6 +28,31 @@ json::Value sizeJson(const text::Size &size) {
   return size.str();
 }
 
+/// What compiled code makes from the parameters, once.
+struct Prepared {
+  int64_t bytes = 0;
+  /// Parameters that nothing else needs.
+  int64_t replaced = 0;
+};
+
+Prepared countPrepared(const gatefold_description &description) {
+  // Their sizes are fixed: any sizes of the open dimensions do.
+  std::vector<int64_t> symbols(description.symbol_count, 1);
+  std::vector<int64_t> sizes(description.size_count);
+  description.sizes(symbols.data(), sizes.data());
+  Prepared result;
+  for (int64_t i = 0; i < description.prepared_count; ++i) {
+    const gatefold_tensor &tensor = description.prepared[i];
+    int64_t bytes = tensor.element.bits / 8;
+    for (int64_t size : ArrayRef(sizes).slice(tensor.first_size, tensor.rank))
+      bytes *= size;
+    result.bytes += bytes;
+  }
+  for (int64_t i = 0; i < description.parameter_count; ++i)
+    result.replaced += description.parameters[i].prepare_only;
+  return result;
+}
+
 } // namespace
 
 ExitStatus runReport(const CommandLine &line) {
@@ -43,6 +68,8 @@ ExitStatus runReport(const CommandLine &line) {
     values += count;
     bytes += count * (weight.element.bits / 8);
   }
+
+  Prepared prepared = countPrepared(description);
 
   // The arena is a formula inside the compiled code; with open dimensions it
   // is shown where they are all 1.
@@ -64,6 +91,9 @@ ExitStatus runReport(const CommandLine &line) {
                           {"parameters", description.parameter_count},
                           {"parameter_values", values},
                           {"parameter_bytes", bytes},
+                          {"prepared", description.prepared_count},
+                          {"prepared_bytes", prepared.bytes},
+                          {"parameters_replaced", prepared.replaced},
                           {"arena_bytes", arena},
                           {"algorithm", "naive"}};
     if (!where.empty())
@@ -92,6 +122,10 @@ ExitStatus runReport(const CommandLine &line) {
   row("parameters", Twine(description.parameter_count) + ", " +
                         grouped(values) + " values, " + grouped(bytes) +
                         " bytes");
+  if (description.prepared_count)
+    row("prepared", Twine(description.prepared_count) + ", " +
+                        grouped(prepared.bytes) + " bytes, in place of " +
+                        Twine(prepared.replaced) + " parameters");
   if (cost) {
     row("operations", groupedFormula(cost->operations) + " a run");
     for (const text::CostPart &part : cost->parts)

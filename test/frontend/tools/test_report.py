@@ -40,6 +40,16 @@ def test_json(small):
     assert "cpu" in found["timing"]
 
 
+def test_what_is_prepared(small):
+    """The weight is turned round once; the run reads the gain as it is."""
+    found = gatefold("report", small, "--json").json
+    assert found["prepared"] == found["parameters_replaced"] == 1
+    assert found["prepared_bytes"] >= 24
+    assert f"prepared          1, {found['prepared_bytes']} bytes, in place of 1 parameters" in gatefold(
+        "report", small
+    ).out
+
+
 def test_json_of_open_dimensions(small):
     found = gatefold("report", small, "--json").json
     assert found["arena_at"] == "B=1"

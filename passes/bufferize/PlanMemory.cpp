@@ -243,15 +243,16 @@ LogicalResult MemoryPlan::rewrite() {
   // everything else.
   Operation *first = &block.front();
   builder.setInsertionPoint(first);
-  SizeResolver resolver(
-      builder,
-      [&](Value shaped, int64_t dim) -> Value {
-        auto argument = dyn_cast<BlockArgument>(shaped);
-        if (!argument || argument.getOwner() != &block)
-          return {};
-        return memref::DimOp::create(builder, loc, shaped, dim);
-      },
-      [](Value) { return Value(); });
+  auto sizeLeaf = [&](Value shaped, int64_t dim) -> Value {
+    auto argument = dyn_cast<BlockArgument>(shaped);
+    if (!argument || argument.getOwner() != &block)
+      return {};
+    return memref::DimOp::create(builder, loc, shaped, dim);
+  };
+  auto indexLeaf = [](Value) { return Value(); };
+  SizeResolver resolver(builder, sizeLeaf, indexLeaf);
+  SizeResolver exact(builder, sizeLeaf, indexLeaf);
+  resolver.boundBuffers();
   CheckedSizes sizes(builder, loc);
   FailureOr<ArenaLayout> layout = layOut(builder, resolver, sizes);
   if (failed(layout))
@@ -275,12 +276,19 @@ LogicalResult MemoryPlan::rewrite() {
     SmallVector<Value> dynamicSizes;
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       if (type.isDynamicDim(dim))
-        dynamicSizes.push_back(resolver.size(alloc, dim));
+        dynamicSizes.push_back(exact.size(alloc, dim));
     Value offset = layout->offsets[buffer.slot];
     if (buffer.isPrivate)
       offset = arith::AddIOp::create(builder, alloc.getLoc(), offset, ownPlace);
     offset = arith::IndexCastOp::create(builder, alloc.getLoc(),
                                         builder.getIndexType(), offset);
+    // Of a buffer that is at most so large, the size is known where it is made.
+    OpBuilder::InsertionGuard guard(builder);
+    if (llvm::is_contained(dynamicSizes, Value())) {
+      builder.setInsertionPoint(alloc);
+      dynamicSizes.assign(alloc.getDynamicSizes().begin(),
+                          alloc.getDynamicSizes().end());
+    }
     views.push_back(memref::ViewOp::create(builder, alloc.getLoc(), type, arena,
                                            offset, dynamicSizes));
   }
@@ -330,6 +338,7 @@ LogicalResult MemoryPlan::makeArenaFunction(ModuleOp module) {
                                           size);
       },
       [](Value) { return Value(); });
+  resolver.boundBuffers();
   resolver.checkWith(&sizes);
   FailureOr<ArenaLayout> layout = layOut(builder, resolver, sizes);
   if (failed(layout))

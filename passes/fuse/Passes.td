@@ -9,6 +9,82 @@ include "mlir/Pass/PassBase.td"
 // Passes that share work between operations. Each says in a remark what it did,
 // or why it did not.
 
+def HoistInvariant : Pass<"gf-hoist-invariant", "::mlir::func::FuncOp"> {
+  let summary = "What is the same at every step, once before the steps";
+  let description = [{
+    Moves operations of a recurrence's step, and of an attention's row, that depend on
+    nothing of it before the recurrence or attention. Constants, fills and empty
+    tensors stay, and are made anew for what moves; views of weights move without a
+    remark.
+
+    ```mlir
+    ^step(%x_t: tensor<4xf32>, %s: tensor<4xf32>):
+      %k = linalg.contract ... ins(%memory, %w) outs(%zero) // moves out
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"operationsHoisted", "operations", "Operations hoisted">
+  ];
+}
+
+def HoistInputProjection
+    : Pass<"gf-hoist-input-projection", "::mlir::func::FuncOp"> {
+  let summary = "Products of a step's input, once for all steps";
+  let description = [{
+    A product of the step whose operands depend on its sequences and on what is the
+    same at every step becomes one product over all steps, and its result a sequence:
+
+    `p[t] = W x[t]` for each t  becomes  `P = X W^T`, `p[t] = P[t]`
+
+    What is computed from such products alone (a bias, a gate, a norm) leaves with
+    them, as far as that makes the sequences no larger; views stay in the step. At a
+    concatenation a product is split, and the half that is known leaves:
+
+    `W [x; h] = W_x x + W_h h`
+
+    ```mlir
+    ^step(%x_t: tensor<?x40xf32>, %h: tensor<?x8xf32>):
+      %p = linalg.contract ... ins(%w, %x_t)  // of tensor<?x?x40xf32> before the recurrence
+      %q = linalg.contract ... ins(%u, %h)    // stays: depends on the state
+    ```
+
+    Padding is computed too, and never read. The memory grows by the sequence; phase
+    `tile` computes it block by block.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"productsHoisted", "hoisted", "Products hoisted">,
+    Statistic<"productsSplit", "split", "Products split at a concatenation">
+  ];
+}
+
+def SinkOutputProjection
+    : Pass<"gf-sink-output-projection", "::mlir::func::FuncOp"> {
+  let summary = "Products that only outputs need, once for all steps";
+  let description = [{
+    A product of the step that only outputs need leaves it with what is computed from
+    it: the step yields what they read, and one product over all steps follows.
+
+    `y[t] = W h[t] + b` for each t  becomes  `Y = H W^T + b`, behind the end 0
+
+    Not where all steps of what it reads have more than four times the elements of
+    what it gives, unless they are outputs anyway.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"productsSunk", "sunk", "Products sunk">
+  ];
+}
+
 def FuseGates : Pass<"gf-fuse-gates", "::mlir::func::FuncOp"> {
   let summary = "Products of one operand as one product";
   let description = [{

@@ -23,10 +23,18 @@ def ChooseAlgorithms : Pass<"gf-choose-algorithms", "::mlir::func::FuncOp"> {
   let description = [{
     Sets `gf.algorithm` on each `gf.recurrence` and `gf.attention` that has none.
     The lowerings of phase `tile` each take the operations of their algorithm, so
-    that a choice can be printed, overridden and tested.
+    that a choice can be printed, overridden and tested. A name that has no
+    lowering is refused.
 
-    The only algorithm so far is `naive`; another name is refused.
+    | algorithm | of | beside it |
+    | --- | --- | --- |
+    | `naive` | both | |
+    | `steps` | recurrence | `gf.step_rows`: steps times batch in a block, from the caches |
+    | `resident` | attention | `gf.query_block`: queries in a block, from the caches |
   }];
+  let options = [
+    Option<"naive", "naive", "bool", "false", "Choose `naive` throughout">
+  ];
 }
 
 #endif // GATEFOLD_SCHEDULE_PASSES_TD

@@ -138,7 +138,7 @@ Value SizeResolver::resolveSize(Value shaped, int64_t dim) {
       .Case<scf::ForOp>(
           [&](auto loop) { return size(loop.getInitArgs()[number], dim); })
       .Case<tensor::EmptyOp, memref::AllocOp>([&](auto source) {
-        return index(source->getOperand(dynamicIndex(shaped, dim)));
+        return boundIndex(source->getOperand(dynamicIndex(shaped, dim)));
       })
       .Case<tensor::GenerateOp>([&](auto source) {
         return index(source.getDynamicExtents()[dynamicIndex(shaped, dim)]);
@@ -201,6 +201,51 @@ Value SizeResolver::resolveSize(Value shaped, int64_t dim) {
       });
 }
 
+/// The value of an index that is a size, or a bound of it, through operations
+/// that grow with it.
+Value SizeResolver::boundIndex(Value value) {
+  Value exact = index(value);
+  Operation *op = value.getDefiningOp();
+  if (exact || !bounds || !op || depth == deepest)
+    return exact;
+  ++depth;
+  IRMapping mapping;
+  Value bound;
+  if (isa<arith::MinSIOp, arith::MinUIOp>(op)) {
+    bound = boundIndex(op->getOperand(0));
+    if (!bound)
+      bound = boundIndex(op->getOperand(1));
+  } else if (isa<arith::AddIOp, arith::MulIOp, arith::MaxSIOp, arith::MaxUIOp,
+                 arith::DivUIOp, arith::DivSIOp, arith::CeilDivUIOp,
+                 arith::CeilDivSIOp>(op)) {
+    bool divides =
+        !isa<arith::AddIOp, arith::MulIOp, arith::MaxSIOp, arith::MaxUIOp>(op);
+    Value left = boundIndex(op->getOperand(0));
+    Value right = op->getOperand(1);
+    right = !divides || matchPattern(right, m_Constant()) ? boundIndex(right)
+                                                          : Value();
+    if (left && right) {
+      mapping.map(op->getOperand(0), left);
+      mapping.map(op->getOperand(1), right);
+      Operation *copy = builder.clone(*op, mapping);
+      check(copy);
+      bound = copy->getResult(0);
+    }
+  }
+  --depth;
+  return bound;
+}
+
+/// Whether `op` divides by at least 1.
+static bool isSafeDivision(Operation *op) {
+  auto division = dyn_cast<arith::DivSIOp>(op);
+  auto divisor =
+      division ? division.getRhs().getDefiningOp<arith::MaxSIOp>() : nullptr;
+  llvm::APInt least;
+  return divisor && matchPattern(divisor.getRhs(), m_ConstantInt(&least)) &&
+         least.isStrictlyPositive();
+}
+
 Value SizeResolver::resolveIndex(Value value) {
   if (Value leaf = indexLeaf(value))
     return leaf;
@@ -214,7 +259,8 @@ Value SizeResolver::resolveIndex(Value value) {
     return size(op->getOperand(0), dim.getSExtValue());
   }
   // A copy is made only of what computes with numbers and nothing else.
-  if (op->getNumRegions() || !isPure(op) || op->getNumResults() != 1)
+  if (op->getNumRegions() || !(isPure(op) || isSafeDivision(op)) ||
+      op->getNumResults() != 1)
     return {};
   if (llvm::any_of(op->getOperandTypes(),
                    [](Type type) { return !type.isIntOrIndexOrFloat(); }))

@@ -35,6 +35,10 @@ public:
       : builder(builder), sizeLeaf(std::move(sizeLeaf)),
         indexLeaf(std::move(indexLeaf)) {}
 
+  /// Gives for a buffer's size one that is no less, where it is a minimum of
+  /// which only one side is known.
+  void boundBuffers() { bounds = true; }
+
   /// Notes each overflow of a product or sum that is copied.
   void checkWith(CheckedSizes *sizes) { checked = sizes; }
 
@@ -50,12 +54,14 @@ public:
 private:
   mlir::Value resolveSize(mlir::Value shaped, int64_t dim);
   mlir::Value resolveIndex(mlir::Value value);
+  mlir::Value boundIndex(mlir::Value value);
   mlir::Value mixed(mlir::OpFoldResult size, mlir::Location loc);
 
   void check(mlir::Operation *copy);
 
   mlir::OpBuilder &builder;
   CheckedSizes *checked = nullptr;
+  bool bounds = false;
   SizeLeaf sizeLeaf;
   IndexLeaf indexLeaf;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> sizes;

@@ -35,6 +35,43 @@ def LowerAttention : Pass<"gf-lower-attention", "::mlir::func::FuncOp"> {
   ];
 }
 
+def TileAttention : Pass<"gf-tile-attention", "::mlir::func::FuncOp"> {
+  let summary = "Attention, a block of queries at a time";
+  let description = [{
+    `gf.attention` with `gf.algorithm = "resident"` becomes loops over the leading
+    indices and over blocks of `gf.query_block` queries. A row of the region, over the keys
+    [S], becomes a tile [queries, keys] for the block: scores and values are products
+    with packed panels, everything else is `linalg` on tiles. What does not depend
+    on the query is computed once per leading index, in as few loops as it can.
+
+    - A block looks at the keys only that some query of it sees by lengths, causal, window
+      and offset, unless the region sums over others, or yields a row of them.
+    - Scores are hidden only where queries of the block differ by place; a mask, segments,
+      a bias, and `where` take a pass over the tile.
+    - A softmax is not divided by its sum: who uses it divides once per query, after the
+      product with the values, or after what is linear in the softmaxes:
+      `p1 - l * p2 = (e1 - l * e2 * (s1 / s2)) / s1`.
+
+    ```mlir
+    %s = gf.row_scores %q, %k : tensor<64xf32>, tensor<?x64xf32> -> tensor<?xf32>
+    // becomes
+    %panels = gf.pack %k along 0 into %e : tensor<?x64xf32> into tensor<?x64x64xf32> -> ...
+    %s = gf.linear %block, %panels outs(%t) : tensor<?x64xf32>, tensor<?x64x64xf32> -> tensor<?x?xf32>
+    ```
+
+    An attention whose region holds what has no form for a block becomes `naive`, with
+    a remark.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::gatefold::GfDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"attentionsTiled", "attentions", "Attentions tiled">
+  ];
+}
+
 def LowerRecurrence : Pass<"gf-lower-recurrence", "::mlir::func::FuncOp"> {
   let summary = "Recurrence to a loop over time";
   let description = [{
@@ -53,6 +90,99 @@ def LowerRecurrence : Pass<"gf-lower-recurrence", "::mlir::func::FuncOp"> {
   ];
   let statistics = [
     Statistic<"recurrencesLowered", "recurrences", "Recurrences lowered">
+  ];
+}
+
+def TileRecurrence : Pass<"gf-tile-recurrence", "::mlir::func::FuncOp"> {
+  let summary = "Recurrence to loops over blocks of steps";
+  let description = [{
+    `gf.recurrence` with `gf.algorithm = "steps"` becomes an `scf.for` over time, as by
+    `gf-lower-recurrence`. Where sequences come from operations that nothing else needs,
+    a product among them, a second loop stands around it, over blocks of
+    `gf.step_rows` rows (steps times batch): it computes the block of the sequences, so
+    that all of them never exist at once. In reverse the blocks come from the end.
+
+    ```mlir
+    %p = linalg.contract ... ins(%x, %w) outs(%e : tensor<?x512xf32>)
+    gf.recurrence sequences(%p : tensor<?x512xf32>) ...
+    // becomes
+    scf.for %b = %c0 to %steps step %block {
+      %part = linalg.contract ... ins(%x_block, %w) outs(%f : tensor<?x512xf32>)
+      scf.for %i = %c0 to %size step %c1 {
+        %p_t = tensor.extract_slice %part[%i, 0] ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"recurrencesTiled", "recurrences", "Recurrences lowered">,
+    Statistic<"recurrencesBlocked", "blocked",
+              "Recurrences whose sequences are computed block by block">
+  ];
+}
+
+def TileLinear : Pass<"gf-tile-linear", "::mlir::func::FuncOp"> {
+  let summary = "Sums of products to packed products";
+  let description = [{
+    A sum of products of two tensors, of any maps, becomes `gf.pack` of one and
+    `gf.linear` of the other with it. Dimensions of the result that both have are loops
+    around the products, those that only the packed one has lie across the panels. What
+    depends on parameters alone is packed, so that packing moves to `prepare`; else what
+    more rows share. Windows of a convolution are gathered, once. A transposition
+    of the result moves behind what follows it element by element, and a value
+    added to the product becomes the beginning of its sum.
+
+    ```mlir
+    %p = linalg.contract indexing_maps = [(m, n, k) -> (m, k), (m, n, k) -> (n, k), (m, n, k) -> (m, n)]
+        ins(%x, %w : tensor<?x40xf32>, tensor<100x40xf32>) outs(%zero : tensor<?x100xf32>)
+    %y = linalg.generic { add } ins(%p, %b : tensor<?x100xf32>, tensor<100xf32>)
+    // becomes
+    %panels = gf.pack %w along 0 into %e : tensor<100x40xf32> into tensor<2x40x64xf32>
+    %y = gf.linear %x, %panels initial(%b) outs(%e2) : tensor<?x40xf32>, tensor<2x40x64xf32> -> tensor<?x100xf32>
+    ```
+
+    What stays says in a remark why: few columns, few rows of a matrix that would be packed
+    in each run, sums over one operand alone, integers.
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::gatefold::GfDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"productsPacked", "products", "Products packed">,
+    Statistic<"initialsFolded", "initials", "Additions that sums begin with">
+  ];
+}
+
+def FusePointwise : Pass<"gf-fuse-pointwise", "::mlir::func::FuncOp"> {
+  let summary = "One pass over memory for many element by element operations";
+  let description = [{
+    Element by element operations of one block and one iteration space become one
+    operation with the inputs of all and the results that others use; a sum or a maximum over
+    the last dimension joins those whose elements it takes. Copies and broadcasts are
+    read where they come from. Nothing else is computed twice, so a value on a smaller
+    space stays its own. At most 64 operations and 16 operands come together.
+
+    ```mlir
+    %a = linalg.generic { sigmoid } ins(%f : tensor<?x8xf32>)
+    %b = linalg.generic { mulf } ins(%a, %c : tensor<?x8xf32>, tensor<?x8xf32>)
+    %t = linalg.generic { tanh } ins(%b : tensor<?x8xf32>)
+    // becomes
+    %b, %t = linalg.generic { sigmoid, mulf, tanh } ins(%f, %c) outs(%e1, %e2)
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect",
+    "::mlir::bufferization::BufferizationDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"groupsFused", "groups", "Groups made one operation">,
+    Statistic<"operationsFused", "operations", "Operations in these groups">
   ];
 }
 

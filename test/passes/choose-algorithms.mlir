@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: gatefold-opt %s --gf-choose-algorithms --verify-diagnostics --split-input-file | FileCheck %s
+// RUN: gatefold-opt %s --gf-choose-algorithms=naive --verify-diagnostics --split-input-file | FileCheck %s
 // RUN: not gatefold-opt %s --gf-choose-algorithms --split-input-file --remark-format=emitRemark --remarks-filter=gf-choose-algorithms 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // CHECK-LABEL: func @chosen
@@ -16,7 +16,7 @@ func.func @chosen(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 // -----
 
 func.func @unknown(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  // expected-error @+1 {{no lowering for algorithm "magic"; there is: "naive"}}
+  // expected-error @+1 {{no lowering for algorithm "magic"; there is: "naive", "steps"}}
   %y = gf.recurrence sequences(%x : tensor<?x4xf32>) time_axis 0
       attributes {gf.algorithm = "magic"} -> (tensor<?x4xf32>) {
   ^step(%x_t: tensor<4xf32>):

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- CostModel.h - What an algorithm's sizes are chosen from --*- C++ -*-===//
+//
+// Chooses algorithms and their block sizes from the shapes of an operation and
+// the caches of the target. Nothing else makes such a choice.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PASSES_SCHEDULE_COSTMODEL_H
+#define PASSES_SCHEDULE_COSTMODEL_H
+
+#include "dialect/GatefoldOps.h"
+#include "passes/support/Target.h"
+
+namespace gatefold {
+
+/// How many rows of a sequence (steps times batch) a block of steps holds, so
+/// that what is computed for all of them at once stays in the second cache.
+int64_t chooseStepRows(RecurrenceOp op, const TargetDescription &target);
+
+/// How many queries an attention's block has, so that their rows of scores stay
+/// in the second cache; a multiple of the rows that a product takes at once.
+int64_t chooseQueryBlock(AttentionOp op, const TargetDescription &target);
+
+} // namespace gatefold
+
+#endif // PASSES_SCHEDULE_COSTMODEL_H

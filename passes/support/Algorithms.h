@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Algorithms.h - Names of what gf-choose-algorithms writes -*- C++ -*-===//
+//
+// The algorithms of recurrences and attentions beside the naive one, and the
+// attributes that hold their sizes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PASSES_SUPPORT_ALGORITHMS_H
+#define PASSES_SUPPORT_ALGORITHMS_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace gatefold {
+
+/// A recurrence, step by step, with what is known before a block of steps
+/// computed for the whole block.
+inline constexpr llvm::StringLiteral stepsAlgorithm = "steps";
+/// Its attribute: steps times batch in a block.
+inline constexpr llvm::StringLiteral stepRowsName = "gf.step_rows";
+
+/// An attention, a block of queries at a time, whose rows of scores stay in the
+/// cache from one pass over them to the next.
+inline constexpr llvm::StringLiteral residentAlgorithm = "resident";
+/// Its attribute: how many queries a block has.
+inline constexpr llvm::StringLiteral queryBlockName = "gf.query_block";
+
+} // namespace gatefold
+
+#endif // PASSES_SUPPORT_ALGORITHMS_H

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- RecurrenceSteps.cpp - The steps of a recurrence --------------------===//
+//
+// What every loop over the steps of a gf.recurrence needs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/tile/RecurrenceSteps.h"
+#include "passes/PassCommon.h"
+#include "passes/tile/ResultSizes.h"
+#include "passes/tile/Slices.h"
+
+using namespace mlir;
+using namespace gatefold;
+
+Value RecurrenceSteps::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(rewriter, loc, value);
+}
+
+/// The map from the indices of a step's tensor to those of `operand`, whose
+/// dimensions are its first ones.
+static AffineMap prefixMap(OpBuilder &builder, int64_t rank, Value operand) {
+  int64_t prefix = cast<RankedTensorType>(operand.getType()).getRank();
+  SmallVector<AffineExpr> dims;
+  for (int64_t dim = 0; dim < prefix; ++dim)
+    dims.push_back(builder.getAffineDimExpr(dim));
+  return AffineMap::get(rank, /*symbolCount=*/0, dims, builder.getContext());
+}
+
+Value RecurrenceSteps::isValid(OpBuilder &builder, Value time, Value length) {
+  Value end =
+      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), length);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, time,
+                               end);
+}
+
+/// What is written where the old value of a state is read: its own place, or a
+/// new one, and the old value is one more input.
+Value RecurrenceSteps::makeDestination(Value state,
+                                       SmallVectorImpl<Value> &inputs,
+                                       SmallVectorImpl<AffineMap> &maps) {
+  if (isNaive)
+    return state;
+  inputs.push_back(state);
+  maps.push_back(maps.back());
+  auto type = cast<RankedTensorType>(state.getType());
+  Value empty = tensor::EmptyOp::create(
+      rewriter, loc, tensor::getMixedSizes(rewriter, loc, state),
+      type.getElementType());
+  return castTo(rewriter, loc, empty, type);
+}
+
+/// `time < length ? next : before`.
+Value RecurrenceSteps::select(Value time, Value next, Value before) {
+  auto type = cast<RankedTensorType>(before.getType());
+  int64_t rank = type.getRank();
+  AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
+  SmallVector<AffineMap> maps = {prefixMap(rewriter, rank, op.getLengths()),
+                                 identity, identity};
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  SmallVector<Value> inputs = {op.getLengths(), next};
+  Value destination = makeDestination(before, inputs, maps);
+  return linalg::GenericOp::create(
+             rewriter, loc, TypeRange(type), inputs, ValueRange(destination),
+             maps, iterators,
+             [&](OpBuilder &builder, Location, ValueRange values) {
+               Value valid = isValid(builder, time, values[0]);
+               Value kept = arith::SelectOp::create(builder, loc, valid,
+                                                    values[1], values[2]);
+               linalg::YieldOp::create(builder, loc, kept);
+             })
+      .getResult(0);
+}
+
+/// The states before step `time`: reset where a new sequence starts.
+SmallVector<Value> RecurrenceSteps::resetStates(Value time, ValueRange states) {
+  SmallVector<Value> result(states);
+  if (!op.getResets())
+    return result;
+  // In reverse a sequence starts at the step before a border.
+  Value border = time, exists;
+  if (op.getReverse()) {
+    Value next = arith::AddIOp::create(rewriter, loc, time, constant(1));
+    Value last = arith::SubIOp::create(rewriter, loc, count, constant(1));
+    exists = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt,
+                                   next, count);
+    border = arith::MinSIOp::create(rewriter, loc, next, last);
+  }
+  Value resets = takeSlice(rewriter, loc, op.getResets(), {{timeAxis, border}});
+  for (auto [state, fresh] : llvm::zip(result, op.getResetStates())) {
+    auto type = cast<RankedTensorType>(state.getType());
+    int64_t rank = type.getRank();
+    AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
+    SmallVector<Value> inputs = {resets, castTo(rewriter, loc, fresh, type)};
+    SmallVector<AffineMap> maps = {prefixMap(rewriter, rank, resets), identity};
+    if (op.getLengths()) {
+      inputs.push_back(op.getLengths());
+      maps.push_back(prefixMap(rewriter, rank, op.getLengths()));
+    }
+    maps.push_back(identity);
+    SmallVector<utils::IteratorType> iterators(rank,
+                                               utils::IteratorType::parallel);
+    unsigned old = inputs.size();
+    Value destination = makeDestination(state, inputs, maps);
+    state =
+        linalg::GenericOp::create(
+            rewriter, loc, TypeRange(type), inputs, ValueRange(destination),
+            maps, iterators,
+            [&, exists = exists, border = border](OpBuilder &builder, Location,
+                                                  ValueRange values) {
+              Value starts = values[0];
+              if (exists)
+                starts = arith::AndIOp::create(builder, loc, starts, exists);
+              // A border behind the end of a sequence is padding.
+              if (op.getLengths()) {
+                Value valid = isValid(builder, border, values[2]);
+                starts = arith::AndIOp::create(builder, loc, starts, valid);
+              }
+              Value kept = arith::SelectOp::create(builder, loc, starts,
+                                                   values[1], values[old]);
+              linalg::YieldOp::create(builder, loc, kept);
+            })
+            .getResult(0);
+  }
+  return result;
+}
+
+/// What `value` is a view of.
+static Value viewedTensor(Value value) {
+  while (isa_and_nonnull<tensor::CastOp, tensor::ExtractSliceOp,
+                         tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
+      value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
+/// `value` where step `time` is before the end of its sequence, else 0.
+Value RecurrenceSteps::selectOrZero(Value time, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Value zero = arith::ConstantOp::create(
+      rewriter, loc, rewriter.getZeroAttr(type.getElementType()));
+  Value empty = tensor::EmptyOp::create(
+      rewriter, loc, tensor::getMixedSizes(rewriter, loc, value),
+      type.getElementType());
+  if (isNaive) {
+    Value zeros =
+        linalg::FillOp::create(rewriter, loc, zero, empty).getResult(0);
+    return select(time, castTo(rewriter, loc, value, zeros.getType()), zeros);
+  }
+  int64_t rank = type.getRank();
+  AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
+  SmallVector<AffineMap> maps = {prefixMap(rewriter, rank, op.getLengths()),
+                                 identity, identity};
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             rewriter, loc, TypeRange(empty.getType()),
+             ValueRange{op.getLengths(), value}, ValueRange(empty), maps,
+             iterators,
+             [&](OpBuilder &builder, Location, ValueRange values) {
+               Value valid = isValid(builder, time, values[0]);
+               Value kept = arith::SelectOp::create(builder, loc, valid,
+                                                    values[1], zero);
+               linalg::YieldOp::create(builder, loc, kept);
+             })
+      .getResult(0);
+}
+
+SmallVector<Value>
+RecurrenceSteps::makeStep(Value time, ValueRange carried,
+                          function_ref<Value(unsigned)> takeStep) {
+  unsigned outputCount = op.getNumOutputs();
+  SmallVector<Value> states =
+      resetStates(time, carried.drop_front(outputCount));
+
+  SmallVector<Value> arguments;
+  for (unsigned i = 0, e = op.getSequences().size(); i < e; ++i)
+    arguments.push_back(takeStep(i));
+  llvm::append_range(arguments, states);
+  for (auto [argument, parameter] :
+       llvm::zip(arguments, op.getBody().getArguments()))
+    argument = castTo(rewriter, loc, argument, parameter.getType());
+
+  YieldOp yield = op.getYield();
+  Block *block = rewriter.getInsertionBlock();
+  rewriter.inlineBlockBefore(&op.getBody().front(), block,
+                             rewriter.getInsertionPoint(), arguments);
+  SmallVector<Value> values(yield.getValues());
+  rewriter.eraseOp(yield);
+
+  // What another state was would be overwritten before it is read.
+  for (auto [value, before] :
+       llvm::zip(MutableArrayRef(values).drop_front(outputCount), states)) {
+    Value viewed = viewedTensor(value);
+    bool isOther = viewed != viewedTensor(before) &&
+                   llvm::any_of(states, [&](Value state) {
+                     return viewedTensor(state) == viewed;
+                   });
+    if (isOther)
+      value = bufferization::AllocTensorOp::create(
+          rewriter, loc, cast<RankedTensorType>(value.getType()),
+          /*dynamicSizes=*/ValueRange(), /*copy=*/value);
+  }
+
+  SmallVector<Value> next;
+  for (unsigned i = 0; i < outputCount; ++i) {
+    Value value = values[i];
+    if (op.getLengths())
+      value = selectOrZero(time, value);
+    next.push_back(
+        putSlice(rewriter, loc, value, carried[i], {{timeAxis, time}}));
+  }
+  // States are overwritten after every use of them in the step.
+  for (unsigned i = 0, e = states.size(); i < e; ++i) {
+    Value value = values[outputCount + i], before = states[i];
+    value = castTo(rewriter, loc, value, before.getType());
+    Value place = isNaive ? before : carried[outputCount + i];
+    if (op.getLengths() && value != before)
+      value = select(time, value, before);
+    // A naive select is in its place already.
+    if (value != place && !(isNaive && op.getLengths()))
+      value = bufferization::MaterializeInDestinationOp::create(
+                  rewriter, loc, place.getType(), value, place)
+                  .getResult();
+    next.push_back(value);
+  }
+  return next;
+}
+
+LogicalResult RecurrenceSteps::begin() {
+  rewriter.setInsertionPoint(op);
+  unsigned sequenceCount = op.getSequences().size();
+  auto shapes = getResultSizes(
+      rewriter, op, op.getNumOutputs(), op.getYield().getValues(),
+      [&](int64_t dim) {
+        return dim < timeAxis ? dim : dim == timeAxis ? -1 : dim - 1;
+      },
+      [&](BlockArgument argument, int64_t dim) {
+        unsigned number = argument.getArgNumber();
+        if (number >= sequenceCount)
+          return getSize(rewriter, loc,
+                         op.getInitials()[number - sequenceCount], dim);
+        return getSize(rewriter, loc, op.getSequences()[number],
+                       dim < timeAxis ? dim : dim + 1);
+      });
+  if (failed(shapes))
+    return failure();
+  count = op.getSteps()
+              ? op.getSteps()
+              : getSize(rewriter, loc, op.getSequences().front(), timeAxis);
+
+  for (unsigned i = 0, e = op.getNumOutputs(); i < e; ++i) {
+    auto type = cast<RankedTensorType>(op.getResult(i).getType());
+    Value empty = tensor::EmptyOp::create(rewriter, loc, (*shapes)[i],
+                                          type.getElementType());
+    initials.push_back(castTo(rewriter, loc, empty, type));
+  }
+  llvm::append_range(initials, op.getInitials());
+  return success();
+}

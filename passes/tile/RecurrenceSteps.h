@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- RecurrenceSteps.h - The steps of a recurrence -----------*- C++ -*-===//
+//
+// What every loop over the steps of a gf.recurrence needs: the values that it
+// carries, and one step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PASSES_TILE_RECURRENCESTEPS_H
+#define PASSES_TILE_RECURRENCESTEPS_H
+
+#include "dialect/GatefoldOps.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace gatefold {
+
+/// Builds the steps of one recurrence.
+class RecurrenceSteps {
+public:
+  /// Naive steps update states and zeros in their place one by one; others give
+  /// each a new place, so that operations can be fused, and bufferization finds
+  /// it.
+  RecurrenceSteps(RecurrenceOp op, mlir::RewriterBase &rewriter, bool isNaive)
+      : op(op), rewriter(rewriter), loc(op.getLoc()),
+        timeAxis(op.getTimeAxisAttr().getInt()), isNaive(isNaive) {}
+
+  /// Computes what stands before the loop, at the place of the recurrence; a
+  /// diagnostic where the size of an output is known to a step alone.
+  mlir::LogicalResult begin();
+
+  /// The number of steps.
+  mlir::Value getCount() const { return count; }
+  /// What the loop begins with: outputs, then states.
+  llvm::ArrayRef<mlir::Value> getInitials() const { return initials; }
+
+  /// Makes step `time`, whose part of sequence i is `takeStep(i)`, at the
+  /// insertion point, and gives what is carried to the next step. The region
+  /// moves there, so there is only one such place.
+  llvm::SmallVector<mlir::Value>
+  makeStep(mlir::Value time, mlir::ValueRange carried,
+           llvm::function_ref<mlir::Value(unsigned)> takeStep);
+
+private:
+  mlir::Value constant(int64_t value);
+  llvm::SmallVector<mlir::Value> resetStates(mlir::Value time,
+                                             mlir::ValueRange states);
+  mlir::Value isValid(mlir::OpBuilder &builder, mlir::Value time,
+                      mlir::Value length);
+  mlir::Value makeDestination(mlir::Value state,
+                              llvm::SmallVectorImpl<mlir::Value> &inputs,
+                              llvm::SmallVectorImpl<mlir::AffineMap> &maps);
+  mlir::Value select(mlir::Value time, mlir::Value next, mlir::Value before);
+  mlir::Value selectOrZero(mlir::Value time, mlir::Value value);
+
+  RecurrenceOp op;
+  mlir::RewriterBase &rewriter;
+  mlir::Location loc;
+  int64_t timeAxis;
+  bool isNaive;
+  mlir::Value count;
+  llvm::SmallVector<mlir::Value> initials;
+};
+
+} // namespace gatefold
+
+#endif // PASSES_TILE_RECURRENCESTEPS_H

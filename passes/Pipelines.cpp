@@ -82,6 +82,8 @@ static void buildSplit(OpPassManager &manager, const PipelineOptions &options) {
 static void buildBufferize(OpPassManager &manager,
                            const PipelineOptions &options) {
   manager.addPass(createToBuffers());
+  // Equal views, so that what is copied to itself is seen.
+  manager.addPass(createCSEPass());
   clean(manager);
   // Sizes as arithmetic, which the plan can repeat.
   manager.addPass(createLowerAffinePass());

@@ -47,15 +47,27 @@ SmallVector<Value> VectorBody::placeOf(OpBuilder &builder, OpOperand &operand,
   return place;
 }
 
-/// A buffer of bools as its bytes, since a vector of i1 has a bit for each.
-/// In the llvm dialect both are the same descriptor.
-static Value bytesOf(OpBuilder &builder, Location loc, Value buffer) {
+/// The type of an element in memory: a vector of i1 has a bit for each, and
+/// masked vectors of halves are taken apart by conversions where there is no
+/// instruction.
+static Type memoryType(Type element) {
+  if (element.isInteger(1))
+    return IntegerType::get(element.getContext(), 8);
+  if (element.isF16() || element.isBF16())
+    return IntegerType::get(element.getContext(), 16);
+  return element;
+}
+
+/// A buffer as one of its memory types. In the llvm dialect both are the same
+/// descriptor.
+static Value memoryOf(OpBuilder &builder, Location loc, Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
-  if (!type.getElementType().isInteger(1))
+  Type element = memoryType(type.getElementType());
+  if (element == type.getElementType())
     return buffer;
-  auto bytes = MemRefType::get(type.getShape(), builder.getI8Type(),
-                               type.getLayout(), type.getMemorySpace());
-  return UnrealizedConversionCastOp::create(builder, loc, bytes, buffer)
+  auto memory = MemRefType::get(type.getShape(), element, type.getLayout(),
+                                type.getMemorySpace());
+  return UnrealizedConversionCastOp::create(builder, loc, memory, buffer)
       .getResult(0);
 }
 
@@ -63,20 +75,31 @@ static Value zeros(OpBuilder &builder, Location loc, VectorType type) {
   return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
 }
 
-/// Bools of their bytes, anything else as it is.
 static Value fromMemory(OpBuilder &builder, Location loc, Value value,
                         Type element) {
-  if (!element.isInteger(1))
+  auto type = cast<VectorType>(value.getType());
+  if (type.getElementType() == element)
     return value;
-  Value zero = zeros(builder, loc, cast<VectorType>(value.getType()));
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value,
-                               zero);
+  if (element.isInteger(1))
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value,
+                                 zeros(builder, loc, type));
+  return arith::BitcastOp::create(builder, loc, type.clone(element), value);
+}
+
+static Value toMemory(OpBuilder &builder, Location loc, Value value) {
+  auto type = cast<VectorType>(value.getType());
+  Type memory = memoryType(type.getElementType());
+  if (memory == type.getElementType())
+    return value;
+  if (type.getElementType().isInteger(1))
+    return arith::ExtUIOp::create(builder, loc, type.clone(memory), value);
+  return arith::BitcastOp::create(builder, loc, type.clone(memory), value);
 }
 
 Value VectorBody::loadAdjacent(OpBuilder &builder, Value buffer,
                                ValueRange place, Value mask) {
   Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  Value memory = bytesOf(builder, loc, buffer);
+  Value memory = memoryOf(builder, loc, buffer);
   VectorType type =
       vectorOf(cast<MemRefType>(memory.getType()).getElementType());
   Value value =
@@ -92,7 +115,7 @@ Value VectorBody::loadAdjacent(OpBuilder &builder, Value buffer,
 Value VectorBody::gather(OpBuilder &builder, Value buffer, ValueRange place,
                          Value mask) {
   Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  Value memory = bytesOf(builder, loc, buffer);
+  Value memory = memoryOf(builder, loc, buffer);
   Type stored = cast<MemRefType>(memory.getType()).getElementType();
   auto metadata =
       memref::ExtractStridedMetadataOp::create(builder, loc, memory);
@@ -153,10 +176,8 @@ Value VectorBody::load(OpBuilder &builder, OpOperand &operand,
 
 void VectorBody::store(OpBuilder &builder, OpOperand &operand, Value value,
                        ArrayRef<Value> indices, Value mask) {
-  Value memory = bytesOf(builder, loc, operand.get());
-  if (memory != operand.get())
-    value = arith::ExtUIOp::create(builder, loc, vectorOf(builder.getI8Type()),
-                                   value);
+  Value memory = memoryOf(builder, loc, operand.get());
+  value = toMemory(builder, loc, value);
   SmallVector<Value> place = placeOf(builder, operand, indices);
   if (mask)
     vector::MaskedStoreOp::create(builder, loc, memory, place, mask, value);

@@ -1,16 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: gatefold-opt %s --gf-choose-algorithms=naive --verify-diagnostics --split-input-file | FileCheck %s
+// RUN: gatefold-opt %s --gf-choose-algorithms --verify-diagnostics --split-input-file | FileCheck %s
+// RUN: gatefold-opt %s --gf-choose-algorithms=naive --verify-diagnostics --split-input-file | FileCheck %s --check-prefix=NAIVE
 // RUN: not gatefold-opt %s --gf-choose-algorithms --split-input-file --remark-format=emitRemark --remarks-filter=gf-choose-algorithms 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // CHECK-LABEL: func @chosen
 func.func @chosen(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  // CHECK: gf.recurrence {{.*}} attributes {gf.algorithm = "naive"}
-  // REMARK: :[[# @LINE + 1]]:8: remark: {{.*}}recurrence: naive, one time step after another
+  // CHECK: gf.recurrence {{.*}} attributes {gf.algorithm = "steps", gf.step_rows = {{[0-9]+}} : i64}
+  // NAIVE: gf.recurrence {{.*}} attributes {gf.algorithm = "naive"}
+  // REMARK: :[[# @LINE + 1]]:8: remark: {{.*}}recurrence: steps, one after another
   %y = gf.recurrence sequences(%x : tensor<?x4xf32>) time_axis 0 -> (tensor<?x4xf32>) {
   ^step(%x_t: tensor<4xf32>):
     gf.yield %x_t : tensor<4xf32>
   }
   return %y : tensor<?x4xf32>
+}
+
+// -----
+
+// The wider the sequences, the fewer steps make a block. A text's choice stays.
+module attributes {gf.target = {first_cache_bytes = 32768 : i64, second_cache_bytes = 1048576 : i64,
+    vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: func @rows_of_a_block
+  func.func @rows_of_a_block(%x: tensor<?x?x512xf32>, %wide: tensor<?x?x4096xf32>) {
+    // CHECK: gf.recurrence {{.*}} gf.step_rows = 126 : i64
+    gf.recurrence sequences(%x : tensor<?x?x512xf32>) time_axis 1 {
+    ^step(%x_t: tensor<?x512xf32>):
+      gf.yield
+    }
+    // CHECK: gf.recurrence {{.*}} gf.step_rows = 30 : i64
+    gf.recurrence sequences(%wide : tensor<?x?x4096xf32>) time_axis 1 {
+    ^step(%x_t: tensor<?x4096xf32>):
+      gf.yield
+    }
+    // CHECK: gf.recurrence {{.*}} gf.step_rows = 7 : i64
+    gf.recurrence sequences(%x : tensor<?x?x512xf32>) time_axis 1 attributes {gf.step_rows = 7 : i64} {
+    ^step(%x_t: tensor<?x512xf32>):
+      gf.yield
+    }
+    return
+  }
 }
 
 // -----

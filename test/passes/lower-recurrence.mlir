@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: gatefold-opt %s --gf-choose-algorithms --gf-lower-recurrence --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: gatefold-opt %s --gf-choose-algorithms=naive --gf-lower-recurrence --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
 
 // A step is taken from the sequence, its output put back, the state written last.
 // CHECK-LABEL: func @forward

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gatefold-opt %s --gf-tile-recurrence --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: gatefold-opt %s --gf-tile-recurrence --split-input-file --remark-format=emitRemark --remarks-filter=gf-tile-recurrence 2>&1 | FileCheck %s --check-prefix=REMARK
+
+#rows = affine_map<(d0, d1, d2) -> (d0, d2)>
+#w = affine_map<(d0, d1, d2) -> (d1, d2)>
+#y = affine_map<(d0, d1, d2) -> (d0, d1)>
+
+// A product that nothing else needs is computed block by block: the last block is smaller,
+// in reverse the blocks come from the end.
+// CHECK-LABEL: func @blocks
+// CHECK-SAME: %[[X:.*]]: tensor<?x5xf32>, %[[W:.*]]: tensor<4x5xf32>, %[[H:.*]]: tensor<4xf32>
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : index
+// CHECK-DAG: %[[ONE:.*]] = arith.constant 1 : index
+// CHECK-DAG: %[[ROWS:.*]] = arith.constant 60 : index
+// CHECK: %[[T:.*]] = tensor.dim %[[X]], %[[ZERO]]
+// CHECK: %[[MOST:.*]] = arith.minsi %[[T]], %[[ROWS]]
+// CHECK: %[[BLOCK:.*]] = arith.maxsi %[[MOST]], %[[ONE]]
+// CHECK-NOT: linalg.contract
+// CHECK: scf.for %[[B:.*]] = %[[ZERO]] to %[[T]] step %[[BLOCK]]
+// CHECK-NEXT: %[[LEFT:.*]] = arith.subi %[[T]], %[[B]]
+// CHECK-NEXT: %[[SIZE:.*]] = arith.minsi %[[LEFT]], %[[MOST]]
+// CHECK-NEXT: %[[START:.*]] = arith.subi %[[LEFT]], %[[SIZE]]
+// CHECK: %[[PART:.*]] = tensor.extract_slice %[[X]][%[[START]], 0] [%[[SIZE]], 5] [1, 1]
+// CHECK: tensor.empty(%[[SIZE]])
+// CHECK: %[[P:.*]] = linalg.contract {{.*}} ins(%[[PART]], %[[W]]
+// CHECK-NEXT: scf.for %[[I:.*]] = %[[ZERO]] to %[[SIZE]] step %[[ONE]] iter_args(%[[Y:.*]] = %{{.*}}, %[[S:.*]] = %{{.*}})
+// CHECK-NEXT: %[[LAST:.*]] = arith.subi %[[SIZE]], %[[ONE]]
+// CHECK-NEXT: %[[HERE:.*]] = arith.subi %[[LAST]], %[[I]]
+// CHECK-NEXT: %[[TIME:.*]] = arith.addi %[[START]], %[[HERE]]
+// CHECK-NEXT: %[[P_T:.*]] = tensor.extract_slice %[[P]][%[[HERE]], 0] [1, 4] [1, 1]
+// CHECK-NEXT: %[[NEXT:.*]] = arith.addf %[[P_T]], %[[S]]
+// CHECK-NEXT: %[[PUT:.*]] = tensor.insert_slice %[[NEXT]] into %[[Y]][%[[TIME]], 0]
+// CHECK-NEXT: %[[STATE:.*]] = bufferization.materialize_in_destination %[[NEXT]] in %[[S]]
+// CHECK-NEXT: scf.yield %[[PUT]], %[[STATE]]
+// REMARK: remark: [Passed] {{.*}}products of all steps computed block by block, none kept whole
+func.func @blocks(%x: tensor<?x5xf32>, %w: tensor<4x5xf32>, %h: tensor<4xf32>) -> (tensor<?x4xf32>, tensor<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %steps = tensor.dim %x, %c0 : tensor<?x5xf32>
+  %e = tensor.empty(%steps) : tensor<?x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x4xf32>) -> tensor<?x4xf32>
+  %p = linalg.contract indexing_maps = [#rows, #w, #y]
+      ins(%x, %w : tensor<?x5xf32>, tensor<4x5xf32>) outs(%f : tensor<?x4xf32>) -> tensor<?x4xf32>
+  %r:2 = gf.recurrence sequences(%p : tensor<?x4xf32>) states(%h : tensor<4xf32>) time_axis 0 reverse
+      attributes {gf.algorithm = "steps", gf.step_rows = 60} -> (tensor<?x4xf32>) {
+  ^step(%p_t: tensor<4xf32>, %s: tensor<4xf32>):
+    %next = arith.addf %p_t, %s : tensor<4xf32>
+    gf.yield %next, %next : tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#0, %r#1 : tensor<?x4xf32>, tensor<4xf32>
+}
+
+// -----
+
+#rows = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
+#w = affine_map<(d0, d1, d2, d3) -> (d2, d3)>
+#y = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+#i = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+
+// Views and elementwise operations around the product come along, the index of time among
+// them; the product is computed once for both halves. Rows are steps times batch.
+// CHECK-LABEL: func @views_and_neighbours
+// CHECK-SAME: %[[X:.*]]: tensor<2x100x5xf32>, %[[W:.*]]: tensor<8x5xf32>
+// CHECK-DAG: %[[BLOCK:.*]] = arith.constant 30 : index
+// CHECK: scf.for %[[B:.*]] = %{{.*}} to %{{.*}} step %[[BLOCK]]
+// CHECK: %[[PART:.*]] = tensor.extract_slice %[[X]][0, %[[B]], 0] [2, %{{.*}}, 5]
+// CHECK: %[[P:.*]] = linalg.contract {{.*}} ins(%[[PART]], %[[W]]
+// CHECK-NOT: linalg.contract
+// CHECK: %[[LEFT:.*]] = tensor.extract_slice %[[P]][0, 0, 0] [2, %{{.*}}, 4]
+// CHECK: linalg.generic
+// CHECK: %[[LOCAL:.*]] = linalg.index 1
+// CHECK: affine.apply {{.*}}(%[[B]])[%[[LOCAL]]]
+// CHECK: %[[RIGHT:.*]] = tensor.extract_slice %[[P]][0, 0, 4] [2, %{{.*}}, 4]
+// CHECK: scf.for
+func.func @views_and_neighbours(%x: tensor<2x100x5xf32>, %w: tensor<8x5xf32>, %h: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x100x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x100x8xf32>) -> tensor<2x100x8xf32>
+  %p = linalg.contract indexing_maps = [#rows, #w, #y]
+      ins(%x, %w : tensor<2x100x5xf32>, tensor<8x5xf32>) outs(%f : tensor<2x100x8xf32>) -> tensor<2x100x8xf32>
+  %left = tensor.extract_slice %p[0, 0, 0] [2, 100, 4] [1, 1, 1] : tensor<2x100x8xf32> to tensor<2x100x4xf32>
+  %right = tensor.extract_slice %p[0, 0, 4] [2, 100, 4] [1, 1, 1] : tensor<2x100x8xf32> to tensor<2x100x4xf32>
+  %g = tensor.empty() : tensor<2x100x4xf32>
+  %q = linalg.generic {indexing_maps = [#i, #i], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%left : tensor<2x100x4xf32>) outs(%g : tensor<2x100x4xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %time = linalg.index 1 : index
+    %cast = arith.index_cast %time : index to i32
+    %float = arith.sitofp %cast : i32 to f32
+    %sum = arith.addf %a, %float : f32
+    linalg.yield %sum : f32
+  } -> tensor<2x100x4xf32>
+  %r = gf.recurrence sequences(%q, %right : tensor<2x100x4xf32>, tensor<2x100x4xf32>) states(%h : tensor<2x4xf32>)
+      time_axis 1 attributes {gf.algorithm = "steps", gf.step_rows = 60} {
+  ^step(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>, %s: tensor<2x4xf32>):
+    %sum = arith.addf %a, %b : tensor<2x4xf32>
+    %next = arith.addf %sum, %s : tensor<2x4xf32>
+    gf.yield %next : tensor<2x4xf32>
+  }
+  return %r : tensor<2x4xf32>
+}
+
+// -----
+
+#rows = affine_map<(d0, d1, d2) -> (d0, d2)>
+#w = affine_map<(d0, d1, d2) -> (d1, d2)>
+#y = affine_map<(d0, d1, d2) -> (d0, d1)>
+
+// What something else needs is there as a whole, and so are the steps. Selects by length
+// and reset read the old state, and each has a place of its own.
+// CHECK-LABEL: func @needed_elsewhere
+// CHECK-SAME: %{{.*}}: tensor<2x?x4xf32>, %[[H:.*]]: tensor<2x4xf32>, %[[N:.*]]: tensor<2xi64>, %{{.*}}: tensor<2x?xi1>
+// CHECK: %[[P:.*]] = math.tanh
+// CHECK: scf.for %[[T:.*]] = {{.*}} iter_args(%[[Y:.*]] = %{{.*}}, %[[S:.*]] = %[[H]])
+// CHECK-NOT: scf.for
+// CHECK: %[[FRESH:.*]] = linalg.generic {{.*}} ins(%{{.*}}, %{{.*}}, %[[N]], %[[S]] : {{.*}}) outs(%{{.*}}
+// CHECK: %[[NEXT:.*]] = arith.addf %{{.*}}, %[[FRESH]]
+// CHECK: %[[OUT:.*]] = linalg.generic {{.*}} ins(%[[N]], %[[NEXT]] :
+// CHECK: tensor.insert_slice %[[OUT]] into %[[Y]]
+// CHECK: %[[KEPT:.*]] = linalg.generic {{.*}} ins(%[[N]], %[[NEXT]], %[[FRESH]] :
+// CHECK: bufferization.materialize_in_destination %[[KEPT]] in %[[S]]
+// REMARK: remark: [Missed] {{.*}}no blocks of steps: no sequence is a product that nothing else needs
+func.func @needed_elsewhere(%x: tensor<2x?x4xf32>, %h: tensor<2x4xf32>, %n: tensor<2xi64>, %first: tensor<2x?xi1>)
+    -> (tensor<2x?x4xf32>, tensor<2x?x4xf32>) {
+  %p = math.tanh %x : tensor<2x?x4xf32>
+  %r:2 = gf.recurrence sequences(%p : tensor<2x?x4xf32>) states(%h : tensor<2x4xf32>) lengths(%n : tensor<2xi64>)
+      resets(%first : tensor<2x?xi1>) reset_states(%h : tensor<2x4xf32>)
+      time_axis 1 attributes {gf.algorithm = "steps", gf.step_rows = 60} -> (tensor<2x?x4xf32>) {
+  ^step(%p_t: tensor<2x4xf32>, %s: tensor<2x4xf32>):
+    %next = arith.addf %p_t, %s : tensor<2x4xf32>
+    gf.yield %next, %next : tensor<2x4xf32>, tensor<2x4xf32>
+  }
+  return %r#0, %p : tensor<2x?x4xf32>, tensor<2x?x4xf32>
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- TileAttention.h - Attention for blocks of queries --------*- C++ -*-===//
+//
+// What the files of gf-tile-attention share: the loops over blocks of queries,
+// and the region's values for all queries of a block at once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PASSES_TILE_TILEATTENTION_H
+#define PASSES_TILE_TILEATTENTION_H
+
+#include "passes/support/Target.h"
+#include "passes/tile/Slices.h"
+#include "passes/tile/TileAttentionBody.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace gatefold {
+
+/// Keys that queries see by lengths, causal, window and offset: of the query i
+/// the keys [first + i, last + i + 1), as far as they are in [0, end).
+struct KeyReach {
+  /// Position of query 0.
+  mlir::Value offset;
+  /// Null where there is no bound.
+  mlir::Value first, last;
+  /// The length, or the number of keys.
+  mlir::Value end;
+  bool hasLength = false;
+  /// The keys that some query sees.
+  mlir::Value reachFirst, reachEnd;
+};
+
+/// The queries [start, start + rows), and the keys that are looked at for them.
+struct QueryBlock {
+  mlir::Value start;
+  mlir::OpFoldResult rows, mostRows;
+  /// Keys [first, first + columns).
+  mlir::Value first, end;
+  mlir::OpFoldResult columns, mostColumns;
+  /// All queries of the block see the keys [wholeFirst, wholeEnd).
+  mlir::Value wholeFirst, wholeEnd;
+};
+
+/// A value of the region: whole, if it is the same for all queries, or for each
+/// query of the block, `[rows, shape..]`.
+struct Tile {
+  mlir::Value value;
+  bool isPerQuery = false;
+  /// It is in memory of its own, which nothing else reads.
+  bool isOwned = false;
+  /// `[rows]`, or null: what is meant is value / denominator.
+  mlir::Value denominator;
+};
+
+/// Keys or values in panels, from a key on.
+struct PackedKeys {
+  mlir::Value panels, first;
+};
+
+/// An operand of a structured operation and how its loops read it.
+struct TileInput {
+  mlir::Value value;
+  mlir::AffineMap map;
+};
+
+using TileBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+    mlir::OpBuilder &, mlir::ValueRange arguments)>;
+
+/// Computes an attention for blocks of queries.
+class AttentionTiling {
+public:
+  AttentionTiling(AttentionOp op, mlir::IRRewriter &rewriter,
+                  const TargetDescription &target, int64_t queryBlock);
+
+  /// Null, or what of the region cannot be computed for a block.
+  mlir::Operation *findUnsupported();
+  mlir::LogicalResult run();
+  const AttentionBody &getBody() const { return body; }
+
+private:
+  // Small values.
+  mlir::Value constant(int64_t value);
+  mlir::Value number(mlir::Type type, double value);
+  mlir::Value least(mlir::Value left, mlir::Value right);
+  mlir::Value greatest(mlir::Value left, mlir::Value right);
+  mlir::Value plus(mlir::Value left, mlir::Value right);
+  mlir::Value minus(mlir::Value left, mlir::Value right);
+  mlir::Value clamp(mlir::Value value, mlir::Value low, mlir::Value high);
+  mlir::Value toIndex(mlir::Value integer);
+  mlir::Value toValue(mlir::OpFoldResult size);
+
+  // TileAttention.cpp: loops.
+  mlir::Value away(mlir::Value offset, int64_t distance);
+  mlir::Value ofSequence(mlir::Value tensor);
+  llvm::SmallVector<FixedIndex> fixLead(mlir::Value operand,
+                                        int64_t operandLead);
+  /// The last key before which a block of keys that begins at `key` may begin:
+  /// sums along the keys then have the same order wherever blocks begin.
+  mlir::Value alignKey(mlir::Value key);
+  void findReach();
+  void enterDepth(unsigned depth);
+  void makeUniform(mlir::Operation *inner);
+  mlir::Value lowerUniform(mlir::Operation *inner);
+  PackedKeys pack(mlir::Value matrix, int64_t along);
+  void findBlock(mlir::Value start);
+  mlir::LogicalResult makeBlock(llvm::SmallVectorImpl<mlir::Value> &carried);
+
+  // TileAttentionLift.cpp: operations for all queries of a block.
+  mlir::LogicalResult lift(mlir::Operation *inner);
+  mlir::LogicalResult liftGeneric(mlir::linalg::GenericOp generic);
+  mlir::LogicalResult liftContract(mlir::linalg::ContractOp contract);
+  mlir::LogicalResult liftScalar(mlir::Operation *inner);
+  mlir::LogicalResult liftByRow(mlir::Operation *inner);
+  mlir::Value liftReshape(mlir::Operation *inner, mlir::Value source);
+  mlir::Value liftBeginning(mlir::Value output, bool isRead);
+  Tile argumentTile(mlir::BlockArgument argument);
+  /// The tile of a value; one that is the same for all is cut to the block's
+  /// keys.
+  Tile tileOf(mlir::Value value);
+  /// The value for each query, divided by its denominator.
+  mlir::Value wholeTile(mlir::Value value);
+  /// Whether `user` may write over the tile of its operand.
+  bool mayOverwrite(mlir::Value value, const Tile &tile);
+  mlir::Value indices(mlir::Value start);
+  llvm::SmallVector<mlir::OpFoldResult>
+  tileSizes(mlir::Value value, bool most, mlir::ValueRange dynamicSizes = {});
+  mlir::Value makeBuffer(llvm::ArrayRef<mlir::OpFoldResult> sizes,
+                         llvm::ArrayRef<mlir::OpFoldResult> most,
+                         mlir::Type element);
+  /// A buffer `[rows, columns]` or `[rows]`.
+  mlir::Value makeScores(mlir::Type element);
+  mlir::Value makeColumn(mlir::Type element, mlir::Value fill = {});
+
+  // TileAttentionRows.cpp: row operations.
+  llvm::SmallVector<mlir::Value>
+  makeGeneric(llvm::ArrayRef<TileInput> inputs,
+              llvm::ArrayRef<TileInput> outputs, bool reducesKeys,
+              TileBody make);
+  mlir::AffineMap mapOf(llvm::ArrayRef<unsigned> loops, unsigned count = 2);
+  TileInput pairInput(mlir::Value tensor);
+  bool hidesByPlace();
+  bool hidesByElement();
+  mlir::Value seenByPlace(mlir::OpBuilder &builder, mlir::Value query,
+                          mlir::Value key);
+  mlir::Value broadcastRow(const Tile &tile);
+  /// Hides, adds the bias: -inf where a key does not take part.
+  mlir::Value hide(RowSoftmaxOp op, bool &isOwned);
+  mlir::Value hideEdge(mlir::Value scores, mlir::Value from, mlir::Value to);
+  mlir::Value divide(mlir::Value value, mlir::Value denominator);
+  mlir::Value invert(mlir::Value denominator);
+  void lower(RowScoresOp op);
+  void lower(RowValuesOp op);
+  void lower(RowSoftmaxOp op);
+  void lower(RowNeighboursOp op);
+  void lower(RowTopKOp op);
+  void lower(RowVisibleOp op);
+  mlir::Value makeProduct(mlir::Value vector, mlir::Value matrix,
+                          bool alongRows);
+  mlir::Value makeVisible();
+  void addSegments(llvm::SmallVectorImpl<TileInput> &inputs);
+  mlir::Value seenHere(mlir::OpBuilder &builder, mlir::ValueRange values);
+
+  AttentionOp op;
+  mlir::IRRewriter &rewriter;
+  mlir::Location loc;
+  const TargetDescription &target;
+  AttentionBody body;
+  int64_t leadRank, queryBlock;
+  /// Whether blocks look at the keys that they see only.
+  bool cutsKeys;
+
+  mlir::Value queryCount, keyCount;
+  llvm::SmallVector<mlir::Value> lead;
+  KeyReach reach;
+  QueryBlock block;
+  llvm::DenseMap<mlir::Value, Tile> tiles;
+  llvm::DenseMap<mlir::Value, PackedKeys> keyPanels, valuePanels;
+  llvm::DenseMap<mlir::Value, mlir::Value> inverses;
+  /// Where results of the region belong, in the result of the attention.
+  llvm::DenseMap<mlir::Value, mlir::Value> destinations;
+};
+
+} // namespace gatefold
+
+#endif // PASSES_TILE_TILEATTENTION_H

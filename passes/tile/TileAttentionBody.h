@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- TileAttentionBody.h - What a row program depends on ------*- C++ -*-===//
+//
+// Looks at the region of an attention before it is computed for a block of
+// queries at once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PASSES_TILE_TILEATTENTIONBODY_H
+#define PASSES_TILE_TILEATTENTIONBODY_H
+
+#include "dialect/GatefoldOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+namespace gatefold {
+
+/// Rewrites the region in place: scales of scores go to the query, elementwise
+/// operations in a chain become one, and no two operations share an empty
+/// tensor.
+void prepareAttentionBody(AttentionOp op, mlir::RewriterBase &rewriter);
+
+/// Answers questions about the values of the region.
+class AttentionBody {
+public:
+  explicit AttentionBody(AttentionOp op);
+
+  /// Whether the value may be another one for each query.
+  bool isPerQuery(mlir::Value value) const { return perQuery.contains(value); }
+  /// How many of the leading dimensions a value that is the same for all
+  /// queries belongs to: it is known inside of as many loops.
+  unsigned getDepth(mlir::Value value) const { return depths.lookup(value); }
+  /// The dimension along the keys, if any.
+  std::optional<int64_t> getKeyDim(mlir::Value value) const;
+  /// Whether a loop of a structured operation runs along the keys.
+  bool isKeyLoop(mlir::linalg::LinalgOp op, unsigned loop) const;
+
+  /// Null if keys that no query of a block sees do not matter to it, so that
+  /// they need not be looked at; else the operation for which they do.
+  mlir::Operation *getNeedsAllKeys() const { return needsAllKeys; }
+
+private:
+  void findDependences();
+  void findKeyDims();
+  void joinDims(mlir::Operation *op);
+  void joinStructured(mlir::linalg::LinalgOp op);
+  void findHidden();
+  mlir::Attribute hiddenResult(mlir::Operation *op);
+  mlir::Attribute hiddenOfBody(mlir::linalg::LinalgOp op, mlir::Value yielded);
+  bool ignoresHidden(mlir::OpOperand &use);
+  bool reducesHidden(mlir::linalg::LinalgOp op);
+
+  /// Number of a dimension of a value, or of a loop of an operation.
+  int dimOf(void *of, unsigned dim) const;
+  int dimOf(mlir::Value value, unsigned dim) const {
+    return dimOf(value.getAsOpaquePointer(), dim);
+  }
+  void join(int left, int right) { dims.unionSets(left, right); }
+  /// All dimensions of a value are used in a way that is not followed.
+  void rearranges(mlir::Value value, mlir::Operation *by);
+  bool isKey(int dim) const {
+    return dims.findLeader(dim) == dims.findLeader(keyClass);
+  }
+
+  AttentionOp op;
+  llvm::DenseSet<mlir::Value> perQuery;
+  llvm::DenseMap<mlir::Value, unsigned> depths;
+  mutable llvm::DenseMap<std::pair<void *, unsigned>, int> dimNumbers;
+  mutable llvm::EquivalenceClasses<int> dims;
+  static constexpr int keyClass = 0;
+  llvm::SmallVector<std::pair<int, mlir::Operation *>> rearranged;
+  /// What a value per query is where the query does not see the key, if that
+  /// is known.
+  llvm::DenseMap<mlir::Value, mlir::Attribute> hidden;
+  mlir::Operation *needsAllKeys = nullptr;
+};
+
+} // namespace gatefold
+
+#endif // PASSES_TILE_TILEATTENTIONBODY_H

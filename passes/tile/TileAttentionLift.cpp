@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- TileAttentionLift.cpp - Operations for a block of queries ----------===//
+//
+// What an operation of the region becomes for all queries of a block at once: a
+// structured one gets one more loop, outermost; a scalar becomes a tensor of one
+// element per query.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "passes/tile/TileAttention.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace gatefold;
+using linalg::GenericOp;
+
+static RankedTensorType tensorType(Value value) {
+  return dyn_cast<RankedTensorType>(value.getType());
+}
+
+static int64_t rankOf(Value value) {
+  RankedTensorType type = tensorType(value);
+  return type ? type.getRank() : 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+/// An empty tensor of sizes that are known before a run, and of it the part
+/// that the block needs.
+Value AttentionTiling::makeBuffer(ArrayRef<OpFoldResult> sizes,
+                                  ArrayRef<OpFoldResult> most, Type element) {
+  Value whole = tensor::EmptyOp::create(rewriter, loc, most, element);
+  if (sizes == most)
+    return whole;
+  return tensor::ExtractSliceOp::create(
+      rewriter, loc, whole,
+      SmallVector<OpFoldResult>(sizes.size(), rewriter.getIndexAttr(0)), sizes,
+      SmallVector<OpFoldResult>(sizes.size(), rewriter.getIndexAttr(1)));
+}
+
+Value AttentionTiling::makeScores(Type element) {
+  return makeBuffer({block.rows, block.columns},
+                    {block.mostRows, block.mostColumns}, element);
+}
+
+Value AttentionTiling::makeColumn(Type element, Value fill) {
+  Value column = makeBuffer({block.rows}, {block.mostRows}, element);
+  return fill ? linalg::FillOp::create(rewriter, loc, fill, column).getResult(0)
+              : column;
+}
+
+/// Sizes of a value for all queries of a block. Those that are open and not
+/// along the keys are `dynamicSizes`, or sizes of what is known already.
+SmallVector<OpFoldResult>
+AttentionTiling::tileSizes(Value value, bool most, ValueRange dynamicSizes) {
+  SmallVector<OpFoldResult> sizes = {most ? block.mostRows : block.rows};
+  RankedTensorType type = tensorType(value);
+  if (!type)
+    return sizes;
+  std::optional<int64_t> keyDim = body.getKeyDim(value);
+  unsigned next = 0;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    Value dynamicSize;
+    if (type.isDynamicDim(dim) && next < dynamicSizes.size())
+      dynamicSize = dynamicSizes[next++];
+    if (cutsKeys && keyDim == dim)
+      sizes.push_back(most ? block.mostColumns : block.columns);
+    else if (!type.isDynamicDim(dim))
+      sizes.push_back(rewriter.getIndexAttr(type.getDimSize(dim)));
+    else if (keyDim == dim || !dynamicSize)
+      sizes.push_back(getAsOpFoldResult(keyCount));
+    else
+      sizes.push_back(getAsOpFoldResult(dynamicSize));
+  }
+  return sizes;
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// start, start + 1, ... for the block's queries.
+Value AttentionTiling::indices(Value start) {
+  Value column = makeColumn(rewriter.getIndexType());
+  return makeGeneric({}, {{column, mapOf({0}, 1)}}, /*reducesKeys=*/false,
+                     [&](OpBuilder &builder, ValueRange) -> SmallVector<Value> {
+                       Value query = linalg::IndexOp::create(builder, loc, 0);
+                       return {arith::AddIOp::create(builder, loc, query, start)
+                                   .getResult()};
+                     })[0];
+}
+
+Tile AttentionTiling::argumentTile(BlockArgument argument) {
+  Tile tile;
+  tile.isPerQuery = true;
+  if (argument == op.getRowArgument() || argument == op.getPositionArgument()) {
+    Value start = argument == op.getRowArgument()
+                      ? block.start
+                      : plus(block.start, reach.offset);
+    tile.value = indices(start);
+    return tile;
+  }
+  unsigned number = argument.getArgNumber();
+  Value operand = op->getOperand(number);
+  auto type = cast<RankedTensorType>(operand.getType());
+  int64_t rest = rankOf(argument), operandLead = type.getRank() - rest - 1;
+  SmallVector<OpFoldResult> offsets(type.getRank(), rewriter.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(type.getRank(), rewriter.getIndexAttr(1));
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(rewriter, loc, operand);
+  for (auto [dim, index] : fixLead(operand, operandLead)) {
+    offsets[dim] = index;
+    sizes[dim] = rewriter.getIndexAttr(1);
+  }
+  offsets[operandLead] = block.start;
+  sizes[operandLead] = block.rows;
+  if (number >= op.getQueries().size()) {
+    offsets[operandLead + 1] = block.first;
+    sizes[operandLead + 1] = block.columns;
+  }
+  SmallVector<int64_t> shape;
+  for (OpFoldResult size : ArrayRef(sizes).drop_front(operandLead))
+    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+  tile.value = tensor::ExtractSliceOp::create(
+      rewriter, loc, RankedTensorType::get(shape, type.getElementType()),
+      operand, offsets, sizes, strides);
+  return tile;
+}
+
+Tile AttentionTiling::tileOf(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  bool isOwn = argument ? argument.getOwner()->getParentOp() == op
+                        : value.getDefiningOp()->getParentOp() == op;
+  if (!isOwn)
+    return {value};
+  if (body.isPerQuery(value)) {
+    // Tiles of the block are made anew in each block, of which there is one.
+    if (argument && !tiles.contains(value))
+      tiles[value] = argumentTile(argument);
+    return tiles.lookup(value);
+  }
+  Tile tile = tiles.lookup(value);
+  std::optional<int64_t> keyDim = body.getKeyDim(value);
+  if (!cutsKeys || !keyDim)
+    return tile;
+  int64_t rank = rankOf(value);
+  SmallVector<OpFoldResult> offsets(rank, rewriter.getIndexAttr(0));
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(rewriter, loc, tile.value);
+  offsets[*keyDim] = block.first;
+  sizes[*keyDim] = block.columns;
+  tile.value = tensor::ExtractSliceOp::create(
+      rewriter, loc, tile.value, offsets, sizes,
+      SmallVector<OpFoldResult>(rank, rewriter.getIndexAttr(1)));
+  return tile;
+}
+
+bool AttentionTiling::mayOverwrite(Value value, const Tile &tile) {
+  return tile.isPerQuery && tile.isOwned && value.hasOneUse();
+}
+
+Value AttentionTiling::wholeTile(Value value) {
+  Tile tile = tileOf(value);
+  if (!tile.isPerQuery) {
+    RankedTensorType type = tensorType(value);
+    int64_t rank = rankOf(value);
+    SmallVector<OpFoldResult> sizes = {block.rows}, most = {block.mostRows};
+    if (type)
+      llvm::append_range(sizes,
+                         tensor::getMixedSizes(rewriter, loc, tile.value));
+    most.append(sizes.begin() + 1, sizes.end());
+    if (std::optional<int64_t> keyDim = body.getKeyDim(value); keyDim && type)
+      most[*keyDim + 1] = block.mostColumns;
+    Value buffer = makeBuffer(sizes, most,
+                              type ? type.getElementType() : value.getType());
+    AffineMap all = rewriter.getMultiDimIdentityMap(rank + 1);
+    return makeGeneric({{tile.value, all.dropResult(0)}}, {{buffer, all}},
+                       /*reducesKeys=*/false,
+                       [](OpBuilder &, ValueRange values) {
+                         return SmallVector<Value>{values[0]};
+                       })[0];
+  }
+  if (!tile.denominator)
+    return tile.value;
+  return divide(tile.value, tile.denominator);
+}
+
+//===----------------------------------------------------------------------===//
+// Structured operations
+//===----------------------------------------------------------------------===//
+
+/// What an operation begins from, for each query.
+Value AttentionTiling::liftBeginning(Value output, bool isRead) {
+  auto make = [&](tensor::EmptyOp empty) {
+    SmallVector<Value> sizes;
+    for (Value size : empty.getDynamicSizes())
+      sizes.push_back(tileOf(size).value);
+    return makeBuffer(tileSizes(empty, false, sizes),
+                      tileSizes(empty, true, sizes),
+                      empty.getType().getElementType());
+  };
+  if (auto empty = output.getDefiningOp<tensor::EmptyOp>())
+    return make(empty);
+  if (auto fill = output.getDefiningOp<linalg::FillOp>();
+      fill && !body.isPerQuery(output))
+    if (auto empty = fill.getOutputs()[0].getDefiningOp<tensor::EmptyOp>()) {
+      Value buffer = make(empty);
+      if (!isRead)
+        return buffer;
+      return linalg::FillOp::create(rewriter, loc, tileOf(fill.value()).value,
+                                    buffer)
+          .getResult(0);
+    }
+  Tile tile = tileOf(output);
+  if (mayOverwrite(output, tile) || !tile.isPerQuery)
+    return wholeTile(output);
+  Value from = wholeTile(output);
+  Value buffer = makeBuffer(tileSizes(output, false), tileSizes(output, true),
+                            getElementTypeOrSelf(output));
+  return linalg::CopyOp::create(rewriter, loc, from, buffer).getResult(0);
+}
+
+/// Whether multiplying the marked arguments by one number multiplies all
+/// results by it, so that a division may come afterwards.
+static bool isHomogeneous(Block *block, ArrayRef<Value> marked) {
+  llvm::DenseSet<Value> scaled(marked.begin(), marked.end());
+  for (Operation &inner : block->without_terminator()) {
+    auto isScaled = [&](unsigned operand) {
+      return scaled.contains(inner.getOperand(operand));
+    };
+    unsigned count = llvm::count_if(inner.getOperands(), [&](Value operand) {
+      return scaled.contains(operand);
+    });
+    if (inner.getNumRegions() != 0)
+      return false;
+    if (count == 0)
+      continue;
+    bool holds =
+        (isa<arith::MulFOp>(inner) && count == 1) ||
+        (isa<arith::DivFOp>(inner) && count == 1 && isScaled(0)) ||
+        (isa<arith::AddFOp, arith::SubFOp>(inner) && count == 2) ||
+        isa<arith::NegFOp>(inner) ||
+        (isa<arith::SelectOp>(inner) && isScaled(1) && isScaled(2));
+    if (!holds)
+      return false;
+    scaled.insert(inner.getResult(0));
+  }
+  return llvm::all_of(
+      block->getTerminator()->getOperands(),
+      [&](Value yielded) { return scaled.contains(yielded); });
+}
+
+LogicalResult AttentionTiling::liftGeneric(GenericOp generic) {
+  Block *old = generic.getBody();
+  bool isParallel = generic.getNumParallelLoops() == generic.getNumLoops();
+  auto lifted = [&](AffineMap map) {
+    return map.shiftDims(1).insertResult(rewriter.getAffineDimExpr(0), 0);
+  };
+
+  // Arguments of the new body are inputs, then those that only the new body
+  // has, then outputs.
+  SmallVector<TileInput> inputs;
+  SmallVector<Value> replaced, divided;
+  SmallVector<Tile> dividedTiles;
+  std::optional<unsigned> overwritten;
+  for (OpOperand *input : generic.getDpsInputOperands()) {
+    Tile tile = tileOf(input->get());
+    AffineMap map = generic.getMatchingIndexingMap(input);
+    Value argument = generic.getMatchingBlockArgument(input);
+    if (tile.denominator) {
+      divided.push_back(argument);
+      dividedTiles.push_back(tile);
+    }
+    if (!overwritten && isParallel && generic.getNumResults() == 1 &&
+        map.isIdentity() && mayOverwrite(input->get(), tile) &&
+        getElementTypeOrSelf(generic.getResult(0)) ==
+            getElementTypeOrSelf(input->get()) &&
+        !destinations.contains(generic.getResult(0)) &&
+        !generic.payloadUsesValueFromOperand(
+            generic.getDpsInitOperand(0)) &&
+        generic.getMatchingIndexingMap(generic.getDpsInitOperand(0))
+            .isIdentity()) {
+      overwritten = inputs.size();
+    }
+    inputs.push_back(
+        {tile.value, tile.isPerQuery ? lifted(map) : map.shiftDims(1)});
+    replaced.push_back(argument);
+  }
+  // Denominators: that of all is left to who uses the result, if they can be
+  // brought to one.
+  AffineMap perQuery = AffineMap::get(generic.getNumLoops() + 1, 0,
+                                      rewriter.getAffineDimExpr(0));
+  bool keepsDenominator = !divided.empty() && isParallel &&
+                          generic.getNumResults() == 1 &&
+                          isHomogeneous(old, divided);
+  Value denominator =
+      keepsDenominator ? dividedTiles.front().denominator : Value();
+  SmallVector<std::pair<Value, unsigned>> factors;
+  for (auto [argument, tile] : llvm::zip(divided, dividedTiles)) {
+    if (tile.denominator == denominator)
+      continue;
+    Value factor = invert(tile.denominator);
+    if (denominator)
+      factor = makeGeneric(
+          {{denominator, mapOf({0}, 1)}, {tile.denominator, mapOf({0}, 1)}},
+          {{makeColumn(getElementTypeOrSelf(factor)), mapOf({0}, 1)}},
+          /*reducesKeys=*/false,
+          [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+            return {arith::DivFOp::create(builder, loc, values[0], values[1])
+                        .getResult()};
+          })[0];
+    factors.emplace_back(argument, inputs.size());
+    inputs.push_back({factor, perQuery});
+  }
+  // Scalars of each query that the body takes from around it.
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(generic.getRegion(), captured);
+  SmallVector<std::pair<Value, unsigned>> scalars;
+  llvm::DenseMap<Value, Value> whole;
+  for (Value value : captured)
+    if (body.isPerQuery(value) && tensorType(value))
+      whole[value] = wholeTile(value);
+    else if (body.isPerQuery(value) && !tensorType(value)) {
+      scalars.emplace_back(value, inputs.size());
+      inputs.push_back({tileOf(value).value, perQuery});
+    }
+
+  SmallVector<TileInput> outputs;
+  SmallVector<AffineMap> maps;
+  for (OpOperand &output : generic.getDpsInitsMutable()) {
+    AffineMap map = lifted(generic.getMatchingIndexingMap(&output));
+    bool isRead = generic.payloadUsesValueFromOperand(&output);
+    OpResult result = generic.getTiedOpResult(&output);
+    Value value;
+    if (overwritten)
+      value = inputs[*overwritten].value;
+    else if (!isRead && destinations.contains(result))
+      value = destinations.lookup(result);
+    else
+      value = liftBeginning(output.get(), isRead);
+    outputs.push_back({value, map});
+  }
+  SmallVector<Value> inputValues, outputValues;
+  SmallVector<Type> types;
+  for (auto [number, input] : llvm::enumerate(inputs)) {
+    if (overwritten == number)
+      continue;
+    inputValues.push_back(input.value);
+    maps.push_back(input.map);
+  }
+  for (const TileInput &output : outputs) {
+    outputValues.push_back(output.value);
+    types.push_back(output.value.getType());
+    maps.push_back(output.map);
+  }
+  SmallVector<utils::IteratorType> iterators = {utils::IteratorType::parallel};
+  llvm::append_range(iterators, generic.getIteratorTypesArray());
+  auto copy = GenericOp::create(
+      rewriter, loc, types, inputValues, outputValues, maps, iterators,
+      [&](OpBuilder &builder, Location, ValueRange given) {
+        SmallVector<Value> arguments(given.begin(), given.end());
+        if (overwritten)
+          arguments.insert(arguments.begin() + *overwritten, given.back());
+        IRMapping mapping;
+        for (auto [from, to] : llvm::zip(replaced, arguments))
+          mapping.map(from, to);
+        ValueRange outs = given.take_back(outputs.size());
+        for (auto [from, to] : llvm::zip(generic.getRegionOutputArgs(), outs))
+          mapping.map(Value(from), to);
+        for (auto [from, number] : scalars)
+          mapping.map(from, arguments[number]);
+        for (auto [from, number] : factors)
+          mapping.map(from,
+                      arith::MulFOp::create(builder, loc,
+                                            mapping.lookup(from),
+                                            arguments[number]));
+        for (Value value : captured)
+          if (!body.isPerQuery(value) && tiles.contains(value))
+            mapping.map(value, tiles.lookup(value).value);
+        for (Operation &inner : *old)
+          builder.clone(inner, mapping);
+      });
+  // Indices of loops, and elements of what is one for each query.
+  auto extractQuery = [&](tensor::ExtractOp extract, Value original) {
+    if (!body.isPerQuery(original))
+      return;
+    rewriter.setInsertionPoint(extract);
+    SmallVector<Value> place = {linalg::IndexOp::create(rewriter, loc, 0)};
+    llvm::append_range(place, extract.getIndices());
+    rewriter.replaceOpWithNewOp<tensor::ExtractOp>(
+        extract, whole.lookup(original), place);
+  };
+  OpBuilder::InsertionGuard guard(rewriter);
+  SmallVector<linalg::IndexOp> loopIndices;
+  SmallVector<tensor::ExtractOp> copies, originals;
+  copy->walk([&](linalg::IndexOp index) { loopIndices.push_back(index); });
+  copy->walk([&](tensor::ExtractOp extract) { copies.push_back(extract); });
+  generic->walk([&](tensor::ExtractOp extract) { originals.push_back(extract); });
+  for (linalg::IndexOp index : loopIndices) {
+    unsigned loop = index.getDim();
+    index.setDim(loop + 1);
+    if (!cutsKeys || !body.isKeyLoop(generic, loop))
+      continue;
+    rewriter.setInsertionPointAfter(index);
+    auto sum = arith::AddIOp::create(rewriter, loc, index, block.first);
+    rewriter.replaceAllUsesExcept(index, sum, sum);
+  }
+  for (auto [extract, original] : llvm::zip(copies, originals))
+    extractQuery(extract, original.getTensor());
+  for (auto [from, to] : llvm::zip(generic->getResults(), copy->getResults()))
+    tiles[from] = {to, true, !destinations.contains(from), denominator};
+  return success();
+}
+
+/// A product of what is one for each query with what is the same for all stays
+/// a product.
+LogicalResult AttentionTiling::liftContract(linalg::ContractOp contract) {
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  for (OpOperand *input : contract.getDpsInputOperands()) {
+    bool isPerQuery = body.isPerQuery(input->get());
+    AffineMap map = contract.getMatchingIndexingMap(input).shiftDims(1);
+    if (isPerQuery)
+      map = map.insertResult(rewriter.getAffineDimExpr(0), 0);
+    inputs.push_back(isPerQuery ? wholeTile(input->get())
+                                : tileOf(input->get()).value);
+    maps.push_back(map);
+  }
+  OpOperand *output = contract.getDpsInitOperand(0);
+  maps.push_back(contract.getMatchingIndexingMap(output).shiftDims(1)
+                     .insertResult(rewriter.getAffineDimExpr(0), 0));
+  Value begin = liftBeginning(output->get(), /*isRead=*/true);
+  auto copy = linalg::ContractOp::create(
+      rewriter, loc, TypeRange(begin.getType()), inputs, ValueRange(begin),
+      rewriter.getAffineMapArrayAttr(maps));
+  tiles[contract->getResult(0)] = {copy->getResult(0), true, true, {}};
+  return success();
+}

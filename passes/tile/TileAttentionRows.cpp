@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- TileAttentionRows.cpp - Row operations for a block of queries ------===//
+//
+// Scores and values are products on packed panels; a softmax is a pass that hides
+// what is not seen, where something is, one for the maxima, and one for the powers
+// and their sums. The division by the sum is left to who uses the result.
+//
+// Exactness: 1/sum is rounded once and the product once more, where the naive
+// lowering divides once: 2^-24 of a probability. A row that sees no key has
+// powers of 0, which stay 0 with a sum that is taken to be 1.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "passes/tile/TileAttention.h"
+
+using namespace mlir;
+using namespace gatefold;
+using utils::IteratorType;
+
+//===----------------------------------------------------------------------===//
+// Structured operations on [rows, keys]
+//===----------------------------------------------------------------------===//
+
+AffineMap AttentionTiling::mapOf(ArrayRef<unsigned> loops, unsigned count) {
+  SmallVector<AffineExpr> results;
+  for (unsigned loop : loops)
+    results.push_back(rewriter.getAffineDimExpr(loop));
+  return AffineMap::get(count, 0, results, rewriter.getContext());
+}
+
+SmallVector<Value> AttentionTiling::makeGeneric(ArrayRef<TileInput> inputs,
+                                                ArrayRef<TileInput> outputs,
+                                                bool reducesKeys,
+                                                TileBody make) {
+  SmallVector<Value> inputValues, outputValues;
+  SmallVector<AffineMap> maps;
+  SmallVector<Type> types;
+  for (const TileInput &input : inputs) {
+    inputValues.push_back(input.value);
+    maps.push_back(input.map);
+  }
+  for (const TileInput &output : outputs) {
+    outputValues.push_back(output.value);
+    types.push_back(output.value.getType());
+    maps.push_back(output.map);
+  }
+  SmallVector<IteratorType> iterators(outputs.front().map.getNumDims(),
+                                      IteratorType::parallel);
+  if (reducesKeys)
+    iterators.back() = IteratorType::reduction;
+  auto generic = linalg::GenericOp::create(
+      rewriter, loc, types, inputValues, outputValues, maps, iterators,
+      [&](OpBuilder &builder, Location, ValueRange arguments) {
+        linalg::YieldOp::create(builder, loc, make(builder, arguments));
+      });
+  return SmallVector<Value>(generic.getResults());
+}
+
+/// The part of a tensor that aligns at the right with `[lead.., T, S]` that
+/// belongs to the block.
+TileInput AttentionTiling::pairInput(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  int64_t rank = type.getRank();
+  SmallVector<OpFoldResult> offsets(rank, rewriter.getIndexAttr(0));
+  SmallVector<OpFoldResult> sizes(rank, rewriter.getIndexAttr(1));
+  SmallVector<OpFoldResult> strides(rank, rewriter.getIndexAttr(1));
+  SmallVector<unsigned> loops;
+  SmallVector<int64_t> shape;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    if (type.getDimSize(dim) == 1)
+      continue;
+    int64_t fromRight = rank - 1 - dim;
+    if (fromRight > 1) {
+      offsets[dim] = lead[leadRank - (fromRight - 1)];
+      continue;
+    }
+    offsets[dim] = fromRight == 0 ? block.first : block.start;
+    sizes[dim] = fromRight == 0 ? block.columns : block.rows;
+    loops.push_back(fromRight == 0 ? 1 : 0);
+    shape.push_back(
+        getConstantIntValue(sizes[dim]).value_or(ShapedType::kDynamic));
+  }
+  Value slice = tensor::ExtractSliceOp::create(
+      rewriter, loc, RankedTensorType::get(shape, type.getElementType()),
+      tensor, offsets, sizes, strides);
+  return {slice, mapOf(loops)};
+}
+
+Value AttentionTiling::invert(Value denominator) {
+  Value &inverse = inverses[denominator];
+  if (inverse)
+    return inverse;
+  Type element = getElementTypeOrSelf(denominator);
+  Value one = number(element, 1.0);
+  AffineMap column = mapOf({0}, 1);
+  inverse = makeGeneric(
+      {{denominator, column}}, {{makeColumn(element), column}}, false,
+      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+        return {
+            arith::DivFOp::create(builder, loc, one, values[0]).getResult()};
+      })[0];
+  return inverse;
+}
+
+/// value / denominator of each query, in memory of its own.
+Value AttentionTiling::divide(Value value, Value denominator) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Value inverse = invert(denominator);
+  AffineMap all = rewriter.getMultiDimIdentityMap(type.getRank());
+  // As long as all keys where it is along them: the most that it can be.
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(rewriter, loc, value);
+  SmallVector<OpFoldResult> most = sizes;
+  most[0] = block.mostRows;
+  sizes[0] = block.rows;
+  for (int64_t dim = 1; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      most[dim] = block.mostColumns;
+  Value buffer = makeBuffer(sizes, most, type.getElementType());
+  return makeGeneric(
+      {{value, all}, {inverse, mapOf({0}, type.getRank())}}, {{buffer, all}},
+      false, [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+        return {arith::MulFOp::create(builder, loc, values[0], values[1])
+                    .getResult()};
+      })[0];
+}
+
+/// A row that is the same for all queries, once for each.
+Value AttentionTiling::broadcastRow(const Tile &tile) {
+  Value buffer = makeScores(getElementTypeOrSelf(tile.value));
+  return makeGeneric({{tile.value, mapOf({1})}}, {{buffer, mapOf({0, 1})}},
+                     false, [](OpBuilder &, ValueRange values) {
+                       return SmallVector<Value>{values[0]};
+                     })[0];
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// Product of a vector and a matrix, along the matrix's rows or its columns;
+/// either may be another one for each query.
+Value AttentionTiling::makeProduct(Value vector, Value matrix, bool alongRows) {
+  auto vectorType = cast<RankedTensorType>(vector.getType());
+  auto matrixType = cast<RankedTensorType>(matrix.getType());
+  bool hasQueries = vectorType.getRank() == 2 || matrixType.getRank() == 3;
+  unsigned base = hasQueries ? 1 : 0, loops = base + 2;
+  AffineExpr query = rewriter.getAffineDimExpr(0),
+             out = rewriter.getAffineDimExpr(base),
+             sum = rewriter.getAffineDimExpr(base + 1);
+  auto mapFor = [&](ArrayRef<AffineExpr> results, bool isPerQuery) {
+    SmallVector<AffineExpr> all(results);
+    if (isPerQuery)
+      all.insert(all.begin(), query);
+    return AffineMap::get(loops, 0, all, rewriter.getContext());
+  };
+  Type element = matrixType.getElementType();
+  OpFoldResult size = tensor::getMixedSize(
+      rewriter, loc, matrix, matrixType.getRank() - (alongRows ? 2 : 1));
+  Value buffer;
+  if (!hasQueries)
+    buffer = tensor::EmptyOp::create(rewriter, loc,
+                                     ArrayRef<OpFoldResult>{size}, element);
+  else if (alongRows)
+    buffer = makeScores(element);
+  else
+    buffer = makeBuffer({block.rows, size}, {block.mostRows, size}, element);
+  Value zeros =
+      linalg::FillOp::create(rewriter, loc, number(element, 0.0), buffer)
+          .getResult(0);
+  SmallVector<AffineExpr> order = {out, sum};
+  if (!alongRows)
+    std::swap(order[0], order[1]);
+  return makeGeneric(
+      {{vector, mapFor({sum}, vectorType.getRank() == 2)},
+       {matrix, mapFor(order, matrixType.getRank() == 3)}},
+      {{zeros, mapFor({out}, hasQueries)}}, /*reducesKeys=*/true,
+      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+        Value term = arith::MulFOp::create(builder, loc, values[0], values[1]);
+        return {arith::AddFOp::create(builder, loc, values[2], term)
+                    .getResult()};
+      })[0];
+}
+
+void AttentionTiling::lower(RowScoresOp op) {
+  Tile &result = tiles[op.getResult()];
+  auto [panels, firstPacked] = keyPanels.lookup(op.getKeys());
+  if (!panels) {
+    Value query = body.isPerQuery(op.getQuery()) ? wholeTile(op.getQuery())
+                                                 : tileOf(op.getQuery()).value;
+    Value keys = body.isPerQuery(op.getKeys()) ? wholeTile(op.getKeys())
+                                               : tileOf(op.getKeys()).value;
+    result = {makeProduct(query, keys, /*alongRows=*/true), true, true, {}};
+    return;
+  }
+  Value query = wholeTile(op.getQuery());
+  auto type = cast<RankedTensorType>(panels.getType());
+  Value width = constant(type.getDimSize(2));
+  Value columns = toValue(block.columns);
+  Value count = rewriter.createOrFold<arith::DivUIOp>(
+      loc, plus(columns, constant(type.getDimSize(2) - 1)), width);
+  Value first = rewriter.createOrFold<arith::DivUIOp>(
+      loc, minus(block.first, firstPacked), width);
+  SmallVector<OpFoldResult> offsets(3, rewriter.getIndexAttr(0));
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(rewriter, loc, panels);
+  offsets[0] = getAsOpFoldResult(first);
+  sizes[0] = getAsOpFoldResult(count);
+  Value part = tensor::ExtractSliceOp::create(
+      rewriter, loc, panels, offsets, sizes,
+      SmallVector<OpFoldResult>(3, rewriter.getIndexAttr(1)));
+  Value output = makeScores(type.getElementType());
+  result.value = LinearOp::create(rewriter, loc, output.getType(), query, part,
+                                  /*initial=*/Value(), output)
+                     .getResult();
+  result.isPerQuery = result.isOwned = true;
+}
+
+void AttentionTiling::lower(RowValuesOp op) {
+  Tile weights = tileOf(op.getWeights());
+  if (!weights.isPerQuery)
+    weights = {broadcastRow(weights), true, true, {}};
+  // What lies behind the reach of every query is not read.
+  Value first = clamp(reach.reachFirst, block.first, block.end);
+  Value end = clamp(reach.reachEnd, first, block.end);
+  OpFoldResult count = getAsOpFoldResult(minus(end, first));
+  OpFoldResult none = rewriter.getIndexAttr(0), one = rewriter.getIndexAttr(1);
+  auto cut = [&](Value tensor, int64_t dim, Value from) -> Value {
+    SmallVector<OpFoldResult> sizes =
+        tensor::getMixedSizes(rewriter, loc, tensor);
+    SmallVector<OpFoldResult> offsets(sizes.size(), none);
+    SmallVector<OpFoldResult> strides(sizes.size(), one);
+    offsets[dim] = getAsOpFoldResult(from);
+    sizes[dim] = count;
+    return tensor::ExtractSliceOp::create(rewriter, loc, tensor, offsets, sizes,
+                                          strides);
+  };
+  Value known = cut(weights.value, 1, minus(first, block.first));
+  Value result;
+  auto [panels, firstPacked] = valuePanels.lookup(op.getValues());
+  if (!panels) {
+    Value values = cut(wholeTile(op.getValues()), 1, first);
+    result = makeProduct(known, values, /*alongRows=*/false);
+  } else {
+    Value part = cut(panels, 1, minus(first, firstPacked));
+    Value output = weights.denominator
+                       ? Value()
+                       : destinations.lookup(op.getResult());
+    if (!output) {
+      RankedTensorType type = op.getType();
+      OpFoldResult size =
+          type.isDynamicDim(0)
+              ? tensor::getMixedSize(rewriter, loc,
+                                     tiles.lookup(op.getValues()).value, 1)
+              : OpFoldResult(rewriter.getIndexAttr(type.getDimSize(0)));
+      output = makeBuffer({block.rows, size}, {block.mostRows, size},
+                          type.getElementType());
+    }
+    result = LinearOp::create(rewriter, loc, output.getType(), known, part,
+                              /*initial=*/Value(), output)
+                 .getResult();
+  }
+  if (weights.denominator) {
+    Value inverse = invert(weights.denominator);
+    Value destination = destinations.lookup(op.getResult());
+    SmallVector<TileInput> inputs = {{inverse, mapOf({0})}};
+    if (destination)
+      inputs.push_back({result, mapOf({0, 1})});
+    result = makeGeneric(
+        inputs, {{destination ? destination : result, mapOf({0, 1})}}, false,
+        [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+          return {arith::MulFOp::create(builder, loc, values[1], values[0])
+                      .getResult()};
+        })[0];
+  }
+  tiles[op.getResult()] = {result, true, !destinations.contains(op.getResult()),
+                           {}};
+}

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- TileAttentionSoftmax.cpp - Softmax and who sees whom, in blocks ----===//
+//
+// The row operations that ask which keys a query sees.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/tile/TileAttention.h"
+
+using namespace mlir;
+using namespace gatefold;
+
+//===----------------------------------------------------------------------===//
+// Who sees whom
+//===----------------------------------------------------------------------===//
+
+/// Whether queries of a block see different keys of those it looks at by
+/// lengths, causal, window and offset.
+bool AttentionTiling::hidesByPlace() {
+  return reach.first || reach.last || (reach.hasLength && !cutsKeys);
+}
+
+bool AttentionTiling::hidesByElement() {
+  return op.getMask() || op.getQuerySegments();
+}
+
+/// By place, of a query of the block and a key, counted from 0.
+Value AttentionTiling::seenByPlace(OpBuilder &builder, Value query, Value key) {
+  Value seen;
+  auto require = [&](arith::CmpIPredicate predicate, Value left, Value right) {
+    Value holds = arith::CmpIOp::create(builder, loc, predicate, left, right);
+    seen = seen ? arith::AndIOp::create(builder, loc, seen, holds).getResult()
+                : holds;
+  };
+  Value number = arith::AddIOp::create(builder, loc, query, block.start);
+  if (reach.first)
+    require(arith::CmpIPredicate::sge, key,
+            arith::AddIOp::create(builder, loc, reach.first, number));
+  if (reach.last)
+    require(arith::CmpIPredicate::sle, key,
+            arith::AddIOp::create(builder, loc, reach.last, number));
+  if (reach.hasLength)
+    require(arith::CmpIPredicate::slt, key, reach.end);
+  return seen;
+}
+
+/// `[rows, columns]` of bools: what each query of the block sees.
+Value AttentionTiling::makeVisible() {
+  Value buffer = makeScores(rewriter.getI1Type());
+  SmallVector<TileInput> inputs;
+  auto add = [&](Value tensor) {
+    if (tensor)
+      inputs.push_back(pairInput(tensor));
+  };
+  add(op.getMask());
+  addSegments(inputs);
+  return makeGeneric(
+      inputs, {{buffer, mapOf({0, 1})}}, false,
+      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+        return {seenHere(builder, values.drop_back())};
+      })[0];
+}
+
+/// The segments of the block's queries and keys.
+void AttentionTiling::addSegments(SmallVectorImpl<TileInput> &inputs) {
+  auto add = [&](Value segments, Value first, OpFoldResult count,
+                 unsigned loop) {
+    auto type = cast<RankedTensorType>(segments.getType());
+    int64_t rank = type.getRank();
+    SmallVector<OpFoldResult> offsets, sizes(rank, rewriter.getIndexAttr(1));
+    SmallVector<OpFoldResult> strides(rank, rewriter.getIndexAttr(1));
+    for (int64_t dim = 0; dim + 1 < rank; ++dim)
+      offsets.push_back(lead[dim]);
+    offsets.push_back(first);
+    sizes.back() = count;
+    auto part = RankedTensorType::get(
+        {getConstantIntValue(count).value_or(ShapedType::kDynamic)},
+        type.getElementType());
+    inputs.push_back(
+        {tensor::ExtractSliceOp::create(rewriter, loc, part, segments, offsets,
+                                        sizes, strides),
+         mapOf({loop})});
+  };
+  if (!op.getQuerySegments())
+    return;
+  add(op.getQuerySegments(), block.start, block.rows, 0);
+  add(op.getKeySegments(), block.first, block.columns, 1);
+}
+
+/// In the body of an operation on [rows, columns] of which the first arguments
+/// are the mask and the segments, where there are any.
+Value AttentionTiling::seenHere(OpBuilder &builder, ValueRange values) {
+  Value seen;
+  auto require = [&](Value holds) {
+    seen = seen ? arith::AndIOp::create(builder, loc, seen, holds).getResult()
+                : holds;
+  };
+  unsigned next = 0;
+  if (op.getMask())
+    require(values[next++]);
+  if (op.getQuerySegments()) {
+    require(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                  values[next], values[next + 1]));
+    next += 2;
+  }
+  if (hidesByPlace()) {
+    Value query = linalg::IndexOp::create(builder, loc, 0);
+    Value key = linalg::IndexOp::create(builder, loc, 1);
+    key = arith::AddIOp::create(builder, loc, key, block.first);
+    require(seenByPlace(builder, query, key));
+  }
+  if (!seen)
+    seen = arith::ConstantIntOp::create(builder, loc, builder.getI1Type(), 1);
+  return seen;
+}
+
+void AttentionTiling::lower(RowVisibleOp op) {
+  tiles[op.getResult()] = {makeVisible(), true, true, {}};
+}
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+static Value negativeInfinity(OpBuilder &builder, Location loc, Type element) {
+  auto type = cast<FloatType>(element);
+  APFloat value = APFloat::getInf(type.getFloatSemantics(), /*Negative=*/true);
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getFloatAttr(type, value));
+}
+
+/// Scores of which the columns [from, to) of the block's are hidden where the
+/// query does not see the key by its place.
+Value AttentionTiling::hideEdge(Value scores, Value from, Value to) {
+  auto type = cast<RankedTensorType>(scores.getType());
+  Value column = minus(from, block.first);
+  SmallVector<OpFoldResult> offsets = {rewriter.getIndexAttr(0),
+                                       getAsOpFoldResult(column)};
+  SmallVector<OpFoldResult> sizes = {block.rows,
+                                     getAsOpFoldResult(minus(to, from))};
+  SmallVector<OpFoldResult> strides(2, rewriter.getIndexAttr(1));
+  Value part = tensor::ExtractSliceOp::create(rewriter, loc, scores, offsets,
+                                              sizes, strides);
+  Value hidden = negativeInfinity(rewriter, loc, type.getElementType());
+  Value result = makeGeneric(
+      {}, {{part, mapOf({0, 1})}}, false,
+      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+        Value query = linalg::IndexOp::create(builder, loc, 0);
+        Value key = linalg::IndexOp::create(builder, loc, 1);
+        key = arith::AddIOp::create(builder, loc, key, from);
+        Value seen = seenByPlace(builder, query, key);
+        return {arith::SelectOp::create(builder, loc, seen, values[0], hidden)
+                    .getResult()};
+      })[0];
+  return tensor::InsertSliceOp::create(rewriter, loc, result, scores, offsets,
+                                       sizes, strides);
+}
+
+/// Scores with the bias, -inf where a key does not take part; `isOwned` says
+/// whether they are in memory of their own.
+Value AttentionTiling::hide(RowSoftmaxOp softmax, bool &isOwned) {
+  Value row = softmax.getScores();
+  Tile scores = tileOf(row);
+  Type element = softmax.getType().getElementType();
+  isOwned = mayOverwrite(row, scores) && !scores.denominator;
+  Value value = scores.value;
+  if (!scores.isPerQuery) {
+    value = broadcastRow(scores);
+    isOwned = true;
+  } else if (scores.denominator) {
+    value = divide(value, scores.denominator);
+    isOwned = true;
+  }
+  bool everywhere = hidesByElement() || op.getBias() || softmax.getWhere();
+  if (!everywhere && !hidesByPlace())
+    return value;
+  if (!everywhere && isOwned) {
+    if (reach.first)
+      value = hideEdge(value, block.first, block.wholeFirst);
+    if (reach.last || (reach.hasLength && !cutsKeys))
+      value = hideEdge(value, block.wholeEnd, block.end);
+    return value;
+  }
+
+  SmallVector<TileInput> inputs;
+  if (op.getMask())
+    inputs.push_back(pairInput(op.getMask()));
+  addSegments(inputs);
+  unsigned elements = inputs.size();
+  unsigned where = inputs.size();
+  if (softmax.getWhere()) {
+    Tile tile = tileOf(softmax.getWhere());
+    inputs.push_back(
+        {tile.value, tile.isPerQuery ? mapOf({0, 1}) : mapOf({1})});
+  }
+  unsigned bias = inputs.size();
+  if (op.getBias())
+    inputs.push_back(pairInput(op.getBias()));
+  Value output = value;
+  if (!isOwned) {
+    inputs.push_back({value, mapOf({0, 1})});
+    output = makeScores(element);
+    isOwned = true;
+  }
+  Value hidden = negativeInfinity(rewriter, loc, element);
+  bool isApart = output != value;
+  return makeGeneric(
+      inputs, {{output, mapOf({0, 1})}}, false,
+      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+        Value score = isApart ? values[values.size() - 2] : values.back();
+        Value seen = seenHere(builder, values.take_front(elements));
+        if (softmax.getWhere())
+          seen = arith::AndIOp::create(builder, loc, seen, values[where]);
+        if (op.getBias()) {
+          Value added = values[bias];
+          unsigned from = added.getType().getIntOrFloatBitWidth();
+          unsigned to = element.getIntOrFloatBitWidth();
+          if (from < to)
+            added = arith::ExtFOp::create(builder, loc, element, added);
+          else if (from > to)
+            added = arith::TruncFOp::create(builder, loc, element, added);
+          score = arith::AddFOp::create(builder, loc, score, added);
+        }
+        return {arith::SelectOp::create(builder, loc, seen, score, hidden)
+                    .getResult()};
+      })[0];
+}
+
+void AttentionTiling::lower(RowSoftmaxOp softmax) {
+  Type element = softmax.getType().getElementType();
+  bool isOwned = false;
+  Value scores = hide(softmax, isOwned);
+  Value hidden = negativeInfinity(rewriter, loc, element);
+  Value zero = number(element, 0.0), one = number(element, 1.0);
+  AffineMap all = mapOf({0, 1}), perQuery = mapOf({0}), column = mapOf({0}, 1);
+
+  Value largest = makeGeneric(
+      {{scores, all}}, {{makeColumn(element, hidden), perQuery}},
+      /*reducesKeys=*/true,
+      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+        return {
+            arith::MaximumFOp::create(builder, loc, values[1], values[0])
+                .getResult()};
+      })[0];
+  // A query that sees nothing: exp(-inf - 0) = 0.
+  largest = makeGeneric(
+      {}, {{largest, column}}, false,
+      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+        Value isEmpty = arith::CmpFOp::create(
+            builder, loc, arith::CmpFPredicate::OEQ, values[0], hidden);
+        return {arith::SelectOp::create(builder, loc, isEmpty, zero, values[0])
+                    .getResult()};
+      })[0];
+
+  SmallVector<TileInput> inputs = {{largest, perQuery}};
+  Value powers = scores;
+  if (!isOwned) {
+    inputs.push_back({scores, all});
+    powers = makeScores(element);
+  }
+  SmallVector<Value> made = makeGeneric(
+      inputs, {{powers, all}, {makeColumn(element, zero), perQuery}},
+      /*reducesKeys=*/true,
+      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+        Value difference =
+            arith::SubFOp::create(builder, loc, values[1], values[0]);
+        Value power = math::ExpOp::create(builder, loc, difference);
+        Value sum = arith::AddFOp::create(builder, loc, values.back(), power);
+        return {power, sum};
+      });
+
+  // The sum of none counts as 1: its powers are 0. A large sink is bounded, so
+  // that the inverse is a normal number.
+  inputs.clear();
+  Value sink = softmax.getSink();
+  if (sink)
+    inputs.push_back({largest, column});
+  if (sink && body.isPerQuery(sink))
+    inputs.push_back({tileOf(sink).value, column});
+  Value most = number(element, 0x1p+126);
+  Value denominator = makeGeneric(
+      inputs, {{made[1], column}}, false,
+      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+        Value sum = values.back();
+        if (sink) {
+          Value given = body.isPerQuery(sink) ? values[1] : tileOf(sink).value;
+          Value power = math::ExpOp::create(
+              builder, loc,
+              arith::SubFOp::create(builder, loc, given, values[0]));
+          sum = arith::AddFOp::create(builder, loc, sum, power);
+          sum = arith::MinimumFOp::create(builder, loc, sum, most);
+        }
+        Value isEmpty = arith::CmpFOp::create(
+            builder, loc, arith::CmpFPredicate::OEQ, sum, zero);
+        return {arith::SelectOp::create(builder, loc, isEmpty, one, sum)
+                    .getResult()};
+      })[0];
+  tiles[softmax.getResult()] = {made[0], true, true, denominator};
+}
+
+//===----------------------------------------------------------------------===//
+// Neighbours, the largest
+//===----------------------------------------------------------------------===//
+
+void AttentionTiling::lower(RowNeighboursOp op) {
+  Type element = op.getType().getElementType();
+  int64_t radius = (op.getWidthAttr().getInt() - 1) / 2;
+  bool onlyVisible = op.getScope() == NeighbourScope::Visible;
+  Tile tile = tileOf(op.getScores());
+  Value scores = tile.isPerQuery ? wholeTile(op.getScores())
+                                 : broadcastRow(tile);
+  Value visible =
+      onlyVisible && (hidesByPlace() || hidesByElement()) ? makeVisible()
+                                                          : Value();
+  Value zero = number(element, 0.0), none = constant(0), one = constant(1);
+  Value reachTo = constant(radius), columns = toValue(block.columns);
+  SmallVector<TileInput> inputs = {{scores, mapOf({0, 1})}};
+  if (visible)
+    inputs.push_back({visible, mapOf({0, 1})});
+  Value result = makeGeneric(
+      inputs, {{makeScores(element), mapOf({0, 1})}}, false,
+      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+        Value query = linalg::IndexOp::create(builder, loc, 0);
+        Value key = linalg::IndexOp::create(builder, loc, 1);
+        Value first = arith::SubIOp::create(builder, loc, key, reachTo);
+        first = arith::MaxSIOp::create(builder, loc, first, none);
+        Value end = arith::AddIOp::create(builder, loc, key, reachTo);
+        end = arith::AddIOp::create(builder, loc, end, one);
+        end = arith::MinSIOp::create(builder, loc, end, columns);
+        // The key itself adds s - s, which is not 0 for an infinite score.
+        auto loop = scf::ForOp::create(
+            builder, loc, first, end, one, ValueRange(zero),
+            [&](OpBuilder &inner, Location, Value other, ValueRange carried) {
+              Value neighbour = tensor::ExtractOp::create(
+                  inner, loc, scores, ValueRange{query, other});
+              Value counts = arith::CmpIOp::create(
+                  inner, loc, arith::CmpIPredicate::ne, other, key);
+              if (visible) {
+                Value seen = tensor::ExtractOp::create(
+                    inner, loc, visible, ValueRange{query, other});
+                counts = arith::AndIOp::create(inner, loc, counts, seen);
+              }
+              Value difference =
+                  arith::SubFOp::create(inner, loc, values[0], neighbour);
+              Value term =
+                  arith::SelectOp::create(inner, loc, counts, difference, zero);
+              Value sum = arith::AddFOp::create(inner, loc, carried[0], term);
+              scf::YieldOp::create(inner, loc, sum);
+            });
+        Value sum = loop.getResult(0);
+        if (visible)
+          sum = arith::SelectOp::create(builder, loc, values[1], sum, zero);
+        return {sum};
+      })[0];
+  tiles[op.getResult()] = {result, true, true, {}};
+}
+
+void AttentionTiling::lower(RowTopKOp op) {
+  Tile tile = tileOf(op.getScores());
+  Value scores = tile.isPerQuery ? wholeTile(op.getScores())
+                                 : broadcastRow(tile);
+  Value visible = makeVisible();
+  Type i64 = rewriter.getI64Type(), f64 = rewriter.getF64Type();
+  Value zero = arith::ConstantIntOp::create(rewriter, loc, i64, 0);
+  Value least = arith::ConstantIntOp::create(rewriter, loc, i64, 1);
+  AffineMap all = mapOf({0, 1}), perQuery = mapOf({0}), column = mapOf({0}, 1);
+  Value kept;
+  if (IntegerAttr count = op.getCountAttr()) {
+    Value given =
+        arith::ConstantIntOp::create(rewriter, loc, i64, count.getInt());
+    kept = makeColumn(i64, given);
+  } else {
+    kept = makeGeneric(
+        {{visible, all}}, {{makeColumn(i64, zero), perQuery}},
+        /*reducesKeys=*/true,
+        [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+          Value step = arith::ExtUIOp::create(builder, loc, i64, values[0]);
+          return {arith::AddIOp::create(builder, loc, values[1], step)
+                      .getResult()};
+        })[0];
+    Value fraction = number(f64, op.getFractionAttr().getValueAsDouble());
+    kept = makeGeneric(
+        {}, {{kept, column}}, false,
+        [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+          Value share = arith::SIToFPOp::create(builder, loc, f64, values[0]);
+          share = arith::MulFOp::create(builder, loc, fraction, share);
+          Value whole = arith::FPToSIOp::create(builder, loc, i64, share);
+          return {arith::MaxSIOp::create(builder, loc, whole, least)
+                      .getResult()};
+        })[0];
+  }
+  // The rank of a key: how many visible ones come before it.
+  Value none = constant(0), one = constant(1), columns = toValue(block.columns);
+  Value result = makeGeneric(
+      {{scores, all}, {visible, all}, {kept, perQuery}},
+      {{makeScores(rewriter.getI1Type()), all}}, false,
+      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+        Value query = linalg::IndexOp::create(builder, loc, 0);
+        Value key = linalg::IndexOp::create(builder, loc, 1);
+        auto loop = scf::ForOp::create(
+            builder, loc, none, columns, one, ValueRange(zero),
+            [&](OpBuilder &inner, Location, Value other, ValueRange carried) {
+              Value score = tensor::ExtractOp::create(
+                  inner, loc, scores, ValueRange{query, other});
+              Value seen = tensor::ExtractOp::create(
+                  inner, loc, visible, ValueRange{query, other});
+              Value greater = arith::CmpFOp::create(
+                  inner, loc, arith::CmpFPredicate::OGT, score, values[0]);
+              Value equal = arith::CmpFOp::create(
+                  inner, loc, arith::CmpFPredicate::OEQ, score, values[0]);
+              Value earlier = arith::CmpIOp::create(
+                  inner, loc, arith::CmpIPredicate::slt, other, key);
+              Value tied = arith::AndIOp::create(inner, loc, equal, earlier);
+              Value before = arith::OrIOp::create(inner, loc, greater, tied);
+              before = arith::AndIOp::create(inner, loc, before, seen);
+              Value step = arith::ExtUIOp::create(inner, loc, i64, before);
+              Value rank = arith::AddIOp::create(inner, loc, carried[0], step);
+              scf::YieldOp::create(inner, loc, rank);
+            });
+        Value keep = arith::CmpIOp::create(
+            builder, loc, arith::CmpIPredicate::slt, loop.getResult(0),
+            values[2]);
+        return {arith::AndIOp::create(builder, loc, keep, values[1])
+                    .getResult()};
+      })[0];
+  tiles[op.getResult()] = {result, true, true, {}};
+}

@@ -22,7 +22,7 @@ using gatefold::runtime::FlushToZero;
 
 namespace {
 
-constexpr int spinsBeforeYield = 100;
+constexpr int fewestSpins = 4, mostSpins = 100;
 constexpr int yieldsBeforeSleep = 200;
 /// What two threads write lies in different lines, and in different pairs of
 /// them, which processors fetch together.
@@ -51,14 +51,22 @@ struct alignas(lineBytes) Signal {
               0);
   }
 
-  /// Waits while the number is `value`; the one that follows.
-  uint32_t waitWhile(uint32_t value, int spins) {
+  /// Waits while the number is `value`; the one that follows. Where spinning
+  /// was in vain the team spins less next time: the rank that it waits for may
+  /// need the core.
+  uint32_t waitWhile(uint32_t value, int &limit) {
     uint32_t now;
+    int spins = __atomic_load_n(&limit, __ATOMIC_RELAXED);
     for (int i = 0; i < spins; ++i) {
-      if ((now = get()) != value)
+      if ((now = get()) != value) {
+        if (spins < mostSpins)
+          __atomic_store_n(&limit, spins + 1, __ATOMIC_RELAXED);
         return now;
+      }
       pause();
     }
+    if (spins > fewestSpins)
+      __atomic_store_n(&limit, spins / 2, __ATOMIC_RELAXED);
     for (int i = 0; i < yieldsBeforeSleep; ++i) {
       if ((now = get()) != value)
         return now;
@@ -98,7 +106,7 @@ static_assert(gatefold_team_maximum <= ranksMask, "ranks do not fit");
 struct gatefold_team {
   int64_t ranks;
   pid_t process;
-  /// 0 where there are more ranks than cores: who spins takes another's core.
+  /// How often a waiting rank looks before it lets others have its core.
   int spins;
   /// The job, and what it is for: written before `jobs`.
   gatefold_team_job *job;
@@ -212,7 +220,7 @@ gatefold_team *gatefold_team_create(int64_t ranks) {
   *team = {};
   team->ranks = ranks;
   team->process = getpid();
-  team->spins = ranks > gatefold_team_cores() ? 0 : spinsBeforeYield;
+  team->spins = ranks > gatefold_team_cores() ? fewestSpins : mostSpins;
   // Signals are for the threads of the program, not for these.
   sigset_t all, before;
   sigfillset(&all);

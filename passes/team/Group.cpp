@@ -48,6 +48,12 @@ SmallVector<AffineExpr> gatefold::getGroupExtents(Operation *op,
                                                   Extents &extents) {
   SmallVector<AffineExpr> found;
   gatherExtents(op, extents, found);
+  // A product may be cut as what reads its gates is.
+  Operation *next = isa<LinearOp>(op) ? op->getNextNode() : nullptr;
+  while (next && !isStructured(next) && isNeutral(next))
+    next = next->getNextNode();
+  if (next && isStructured(next))
+    gatherExtents(next, extents, found);
   llvm::erase_if(found, [&](AffineExpr extent) {
     auto constant = dyn_cast<AffineConstantExpr>(extent);
     return constant ? constant.getValue() < 2
@@ -104,6 +110,8 @@ void Group::gatherItems(Operation *first) {
 /// Whether `found`, which all belong to what is to join the group, agree with
 /// each other and with what is in the group.
 bool Group::agreesWithAll(ArrayRef<Access> found) const {
+  auto constant = dyn_cast<AffineConstantExpr>(extent);
+  int64_t known = constant ? constant.getValue() : 0;
   bool findsAny = readsAny, findsWrite = writes;
   for (const Access &access : found) {
     findsAny |= !access.root;
@@ -112,7 +120,7 @@ bool Group::agreesWithAll(ArrayRef<Access> found) const {
       return false;
     auto agrees = [&](const Access &other) {
       return access.root != other.root || (!access.isWrite && !other.isWrite) ||
-             access.isSamePart(other);
+             access.agrees(other, access.countsPanels ? 0 : known);
     };
     auto others = accesses.find(access.root);
     if (!llvm::all_of(found, agrees) ||
@@ -132,7 +140,10 @@ bool Group::collect(Operation *op, SmallVectorImpl<Access> &found) {
   if (!isStructured(op))
     return collectRegions(op, found);
   size_t before = found.size();
-  for (Axis &axis : getAxes(op, extents)) {
+  SmallVector<Axis> candidates = getAxes(op, extents);
+  if (auto repeated = getRepeatedAxis(op, extent, extents))
+    candidates.push_back(*repeated);
+  for (Axis &axis : candidates) {
     if (!axis.hasExtent(extent))
       continue;
     llvm::append_range(found, getAccesses(op, &axis, extents));
@@ -160,13 +171,8 @@ double Group::getBalance() const {
   auto constant = dyn_cast<AffineConstantExpr>(extent);
   if (!constant)
     return 0.9;
-  double total = 0;
-  for (int64_t ranks : {2, 8}) {
-    double parts = llvm::divideCeil(constant.getValue(), hardUnit);
-    double most = llvm::divideCeil(int64_t(parts), ranks);
-    total += parts / (most * double(ranks));
-  }
-  return total / 2;
+  int64_t parts = llvm::divideCeil(constant.getValue(), hardUnit);
+  return double(parts) / double(2 * llvm::divideCeil(parts, 2));
 }
 
 //===----------------------------------------------------------------------===//

@@ -34,9 +34,12 @@ public:
   llvm::ArrayRef<mlir::Operation *> getItems() const { return items; }
   mlir::AffineExpr getExtent() const { return extent; }
   const Work &getWork() const { return work; }
-  /// Rows of the extent that each rank should have at least.
-  int64_t getLeastRows() const { return hasProduct && hardUnit == 1 ? 4 : 1; }
-  /// What part of several ranks has work all the time, 0 to 1.
+  /// How much of the extent each rank should have at least.
+  int64_t getLeastRows() const {
+    return hardUnit > 1 ? hardUnit : hasProduct ? 4 : 1;
+  }
+  /// What part of two ranks has work all the time, 0 to 1. For more of them
+  /// the run decides.
   double getBalance() const;
 
   /// Moves what stands between the items in front of the first.

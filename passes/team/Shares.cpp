@@ -120,6 +120,27 @@ static SmallVector<Axis> getLinearAxes(LinearOp op, Extents &extents) {
   return axes;
 }
 
+/// More copies of an operation than gates are not worth it.
+static constexpr int64_t mostRepeats = 8;
+
+std::optional<Axis> gatefold::getRepeatedAxis(Operation *op, AffineExpr extent,
+                                              Extents &extents) {
+  auto linear = dyn_cast<LinearOp>(op);
+  auto part = dyn_cast<AffineConstantExpr>(extent);
+  if (!linear || !part || part.getValue() <= 0)
+    return std::nullopt;
+  Axis axis = getLinearAxes(linear, extents).back();
+  auto whole = dyn_cast<AffineConstantExpr>(axis.extents.front());
+  if (!whole || whole.getValue() % part.getValue() != 0 ||
+      part.getValue() % axis.unit != 0)
+    return std::nullopt;
+  axis.repeats = whole.getValue() / part.getValue();
+  axis.extents = {extent};
+  if (axis.repeats < 2 || axis.repeats > mostRepeats)
+    return std::nullopt;
+  return axis;
+}
+
 static Axis getPackAxis(PackOp op, Extents &extents) {
   Axis axis;
   axis.addExtent(extents.size(op.getSource(), op.getAlong()));
@@ -193,9 +214,18 @@ SmallVector<Access> gatefold::getAccesses(Operation *op, const Axis *axis,
     if (!isa<MemRefType>(operand.get().getType()))
       continue;
     unsigned number = operand.getOperandNumber();
-    accesses.push_back(getAccess(
-        operand.get(), axis ? axis->dims[number] : std::nullopt,
-        destination.isDpsInit(&operand), axis && axis->panels == number));
+    bool countsPanels = axis && axis->panels == number;
+    Access access =
+        getAccess(operand.get(), axis ? axis->dims[number] : std::nullopt,
+                  destination.isDpsInit(&operand), countsPanels);
+    int64_t stride = 0;
+    if (axis && axis->repeats > 1)
+      stride = cast<AffineConstantExpr>(axis->extents.front()).getValue() /
+               (countsPanels ? axis->unit : 1);
+    for (int64_t i = 0; i < (access.dim ? axis->repeats : 1); ++i) {
+      accesses.push_back(access);
+      access.offset += stride;
+    }
   }
   // What the region reads besides, as a gather does.
   for (Region &region : op->getRegions())
@@ -222,10 +252,10 @@ static Value cut(OpBuilder &builder, Location loc, Value view, int64_t dim,
   return memref::SubViewOp::create(builder, loc, view, offsets, sizes, strides);
 }
 
-void gatefold::cloneShare(OpBuilder &builder, Operation *op, const Axis &axis,
-                          Value low, Value high, IRMapping &mapping) {
+/// The part from `low` on, `size` long.
+static void clonePart(OpBuilder &builder, Operation *op, const Axis &axis,
+                      Value low, Value size, IRMapping &mapping) {
   Location loc = op->getLoc();
-  Value size = arith::SubIOp::create(builder, loc, high, low);
   Value lowPanel, panels;
   if (axis.panels) {
     Value width = arith::ConstantIndexOp::create(builder, loc, axis.unit);
@@ -256,5 +286,18 @@ void gatefold::cloneShare(OpBuilder &builder, Operation *op, const Axis &axis,
     inside.setInsertionPointAfter(index);
     Value sum = arith::AddIOp::create(inside, loc, index, low);
     index.getResult().replaceAllUsesExcept(sum, sum.getDefiningOp());
+  }
+}
+
+void gatefold::cloneShare(OpBuilder &builder, Operation *op, const Axis &axis,
+                          Value low, Value high, IRMapping &mapping) {
+  Location loc = op->getLoc();
+  Value size = arith::SubIOp::create(builder, loc, high, low);
+  clonePart(builder, op, axis, low, size, mapping);
+  for (int64_t i = 1; i < axis.repeats; ++i) {
+    int64_t extent = cast<AffineConstantExpr>(axis.extents.front()).getValue();
+    Value offset = arith::ConstantIndexOp::create(builder, loc, i * extent);
+    Value next = arith::AddIOp::create(builder, loc, low, offset);
+    clonePart(builder, op, axis, next, size, mapping);
   }
 }

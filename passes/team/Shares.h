@@ -25,6 +25,9 @@ struct Axis {
   llvm::SmallVector<std::optional<int64_t>> dims;
   /// The operand whose dimension counts units, not indices: packed panels.
   std::optional<unsigned> panels;
+  /// The dimension is so many times the extent, and is cut in each of them: the
+  /// gates of a cell, which lie one behind the other.
+  int64_t repeats = 1;
 
   void addExtent(mlir::AffineExpr extent) {
     if (!llvm::is_contained(extents, extent))
@@ -35,9 +38,7 @@ struct Axis {
   }
 };
 
-/// A part of memory that an operation reads or writes. Two accesses of one root
-/// with equal, known cuts touch the same part on the same rank, and different
-/// parts on different ones.
+/// A part of memory that an operation reads or writes.
 struct Access {
   /// The buffer or argument of the entry that it is a view of; null: it may be
   /// any.
@@ -49,15 +50,23 @@ struct Access {
   int64_t offset = 0;
   bool countsPanels = false;
 
-  bool isSamePart(const Access &other) const {
-    return dim && other.dim == dim && other.offset == offset &&
-           other.countsPanels == countsPanels;
+  /// Whether no rank touches by one access what another rank touches by the
+  /// other, both of one root: each rank touches the same part by both, or they
+  /// are `extent` apart, which is 0 where it is not known.
+  bool agrees(const Access &other, int64_t extent) const {
+    return dim && other.dim == dim && other.countsPanels == countsPanels &&
+           (other.offset == offset ||
+            (extent && std::abs(other.offset - offset) >= extent));
   }
 };
 
 /// Whether an operation computes something on buffers as a whole, and nothing
 /// else: linalg, gf.linear, gf.pack.
 bool isStructured(mlir::Operation *op);
+
+/// The columns of a product as repetitions of an extent, if that is possible.
+std::optional<Axis> getRepeatedAxis(mlir::Operation *op,
+                                    mlir::AffineExpr extent, Extents &extents);
 
 /// The axes of a structured operation, outermost first.
 llvm::SmallVector<Axis> getAxes(mlir::Operation *op, Extents &extents);

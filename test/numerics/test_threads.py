@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The bits of a result do not depend on the number of threads."""
+
+import re
+
+import numpy
+import pytest
+from conftest import ROOT, random_weights
+from test_fast_against_naive import CELLS, MODELS, inputs_of
+
+THREADS = (1, 2, 3, 7)
+# Batches that are split among threads and such that are not, with few steps and many;
+# all large enough for several threads to be worth it.
+SIZES = [
+    {"B": 1, "T": 130, "S": 150},
+    {"B": 5, "T": 33, "S": 40},
+    {"B": 40, "T": 9, "S": 7},
+    {"B": 3, "T": 0, "S": 2},
+    {"B": 0, "T": 5, "S": 3},
+]
+
+
+def check(compiler, text, *options, sizes=SIZES):
+    library = compiler.library(text, *options)
+    generator = numpy.random.default_rng(7)
+    library.prepare(random_weights(library, generator))
+    contexts = [library.context(threads) for threads in THREADS]
+    for known in sizes:
+        inputs = inputs_of(library, generator, known)
+        alone = contexts[0].run(**inputs)
+        for threads, context in zip(THREADS[1:], contexts[1:]):
+            for again in range(3):
+                found = context.run(**inputs)
+                for name, value in alone.items():
+                    assert value.tobytes() == found[name].tobytes(), (name, known, threads, again)
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize(
+    "file, entry, options",
+    [
+        ("bilstm_diff_attention.gf", "sentiment", []),
+        ("attn_seq2seq.gf", "translate", ["--dim", "I=9,J=5,O=7"]),
+        ("differential_transformer.gf", "language_model", ["--dim", "V=20", "--arg", "depth=1", "--arg", "heads=2"]),
+        ("differential_transformer.gf", "differential_v2", ["--arg", "heads=4", "--arg", "kv_heads=2", "--dim", "M=24"]),
+        ("your_own_attention.gf", "encoder", []),
+        ("your_own_cell.gf", "tagger", ["--dim", "I=11"]),
+    ],
+)
+def test_samples(compiler, file, entry, options):
+    check(compiler, MODELS / file, "--entry", entry, *options)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("width", [96, 128])
+def test_cells(compiler, cell, width):
+    sizes = f"H={width}" + (f", P={width}" if cell == "lstm_projected" else "")
+    check(
+        compiler,
+        f"""import cells
+model m(x: [B, T, {width}], lengths: i64[B]) -> ([B, T, {width}], [B, T, {width}]) {{
+  param rnn: {cell}({sizes})
+  param back: {cell}({sizes})
+  y, _ = scan(rnn, x, lengths=lengths)
+  z, _ = scan(back, x, lengths=lengths, reverse=true)
+  return y, z
+}}
+""",
+    )
+
+
+@pytest.mark.parametrize("options", ["", ", causal=true", ", window=(30, 2)"])
+@pytest.mark.parametrize("name", ["dot_product", "differential"])
+def test_attentions(compiler, name, options):
+    two = name == "differential"
+    heads = [f"{n}: [B, 2, T, 64]" for n in (("q1", "q2") if two else ("q",))]
+    heads += [f"{n}: [B, 2, S, 64]" for n in (("k1", "k2") if two else ("k",))]
+    call = "q1, q2, k1, k2, v, weight" if two else "q, k, v"
+    weight = ", weight: [B, 2, T, 1]" if two else ""
+    check(
+        compiler,
+        f"""import attention
+model m({", ".join(heads)}, v: [B, 2, S, 64]{weight}) -> [B, 2, T, 64] {{
+  return {name}({call}{options})
+}}
+""",
+    )
+
+
+def test_rows_and_norms(compiler):
+    """Products, functions and statistics of rows in a row, and along columns."""
+    check(
+        compiler,
+        """model m(x: [B, T, 128]) -> ([B, T, 128], [B, 512], [T, 128]) {
+  param a: linear(N=512)
+  param b: linear(N=128)
+  param n: layer_norm()
+  h = gelu(a(x))
+  return n(b(h) + x), max(h, axis=1), mean(x, axis=0)
+}
+""",
+        sizes=SIZES[:3],
+    )
+
+
+def test_something_is_shared(compiler, tmp_path):
+    """These tests compare something: a team is asked for, and has barriers."""
+    import subprocess
+
+    from conftest import GATEFOLD
+
+    source = tmp_path / "m.gf"
+    source.write_text(
+        """import cells
+model m(x: [B, T, 128]) -> [B, T, 128] {
+  param rnn: lstm(H=128)
+  y, _ = scan(rnn, x)
+  return y
+}
+"""
+    )
+    code = subprocess.run(
+        [GATEFOLD, "compile", source, "--emit", "bufferize"], capture_output=True, text=True
+    ).stdout
+    assert "gf.team_barrier" in code and "gf.team_rank" in code
+    useful = code[code.index("@gatefold_useful_ranks") :]
+    assert re.search(r"llvm.load|arith.constant [2-9]", useful)

@@ -39,7 +39,7 @@ static void buildFuse(OpPassManager &manager, const PipelineOptions &options) {
   manager.addNestedPass<func::FuncOp>(createHoistInputProjection());
   clean(manager);
   manager.addNestedPass<func::FuncOp>(createSinkOutputProjection());
-  manager.addNestedPass<func::FuncOp>(createFuseGates());
+  manager.addNestedPass<func::FuncOp>(createFuseGates({/*quiet=*/true}));
   clean(manager);
 }
 

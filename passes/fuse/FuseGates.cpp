@@ -12,10 +12,8 @@
 
 #include "dialect/GatefoldOps.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "passes/fuse/Gates.h"
 #include "passes/fuse/Passes.h"
-#include "passes/support/ParameterValues.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace gatefold {
@@ -28,88 +26,6 @@ using namespace gatefold;
 
 /// A weight of this size may be kept twice: alone, and beside others.
 static constexpr int64_t smallBytes = 1 << 20;
-
-//===----------------------------------------------------------------------===//
-// Helpers
-//===----------------------------------------------------------------------===//
-
-bool gatefold::isWeight(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() && dependsOnParametersOnly(value);
-}
-
-Operation *gatefold::getOutermost(Operation *op) {
-  while (!isa<FunctionOpInterface>(op->getParentOp()))
-    op = op->getParentOp();
-  return op;
-}
-
-void gatefold::moveWeight(RewriterBase &rewriter, Value value,
-                          Operation *anchor) {
-  Operation *op = value.getDefiningOp();
-  Operation *outermost = getOutermost(op);
-  if (outermost != anchor && outermost->isBeforeInBlock(anchor))
-    return;
-  SetVector<Value> sources;
-  sources.insert(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), sources);
-  for (Value source : sources)
-    if (!op->isAncestor(source.getParentBlock()->getParentOp()))
-      moveWeight(rewriter, source, anchor);
-  rewriter.moveOpBefore(op, anchor);
-}
-
-Value gatefold::concatWeights(RewriterBase &rewriter, Operation *user,
-                              int64_t dim, ArrayRef<Value> weights) {
-  Operation *anchor = getOutermost(user);
-  SmallVector<Location> locations;
-  for (Value weight : weights) {
-    moveWeight(rewriter, weight, anchor);
-    locations.push_back(weight.getLoc());
-  }
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(anchor);
-  return tensor::ConcatOp::create(rewriter, rewriter.getFusedLoc(locations),
-                                  dim, weights);
-}
-
-void gatefold::makeParts(RewriterBase &rewriter, Location loc,
-                         Partition &partition) {
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPointAfterValue(partition.whole);
-  // The sizes that the destination was made with, so that parts of several
-  // tensors are seen to be alike.
-  auto destination =
-      partition.whole.getDefiningOp<DestinationStyleOpInterface>();
-  Value init = destination.getDpsInits()[0];
-  if (auto fill = init.getDefiningOp<linalg::FillOp>())
-    init = fill.getOutputs()[0];
-  SmallVector<OpFoldResult> sizes =
-      init.getDefiningOp<tensor::EmptyOp>().getMixedSizes();
-  SmallVector<OpFoldResult> offsets(sizes.size(), rewriter.getIndexAttr(0));
-  SmallVector<OpFoldResult> strides(sizes.size(), rewriter.getIndexAttr(1));
-  int64_t offset = 0;
-  for (int64_t size : partition.sizes) {
-    offsets[partition.dim] = rewriter.getIndexAttr(offset);
-    sizes[partition.dim] = rewriter.getIndexAttr(size);
-    partition.parts.push_back(tensor::ExtractSliceOp::create(
-        rewriter, loc, partition.whole, offsets, sizes, strides));
-    offset += size;
-  }
-}
-
-Value gatefold::makeEmptyLike(RewriterBase &rewriter, Location loc, Value init,
-                              int64_t dim, int64_t size) {
-  auto empty = init.getDefiningOp<tensor::EmptyOp>();
-  SmallVector<OpFoldResult> sizes = empty.getMixedSizes();
-  sizes[dim] = rewriter.getIndexAttr(size);
-  return tensor::EmptyOp::create(rewriter, loc, sizes,
-                                 empty.getType().getElementType());
-}
-
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
 
 namespace {
 /// A product of a weight with an operand.
@@ -133,7 +49,8 @@ struct Product {
 using Group = SmallVector<Product>;
 } // namespace
 
-static std::optional<Product> matchProduct(linalg::ContractOp op) {
+static std::optional<Product> matchProduct(linalg::ContractOp op,
+                                           const Origins &origins) {
   if (!op.hasPureTensorSemantics())
     return std::nullopt;
   auto fill = op.getOutputs()[0].getDefiningOp<linalg::FillOp>();
@@ -143,8 +60,8 @@ static std::optional<Product> matchProduct(linalg::ContractOp op) {
     return std::nullopt;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   for (unsigned weight : {0u, 1u}) {
-    if (!isWeight(op.getInputs()[weight]) ||
-        dependsOnParametersOnly(op.getInputs()[1 - weight]))
+    if (!origins.isWeight(op.getInputs()[weight]) ||
+        origins.isWeight(op.getInputs()[1 - weight]))
       continue;
     for (auto [dim, expression] : llvm::enumerate(maps[weight].getResults())) {
       auto result = maps[2].getResultPosition(expression);
@@ -197,20 +114,22 @@ static Operation *getRecurrence(Value value) {
 namespace {
 class GateFusion {
 public:
-  GateFusion(func::FuncOp function) : function(function) {}
+  GateFusion(func::FuncOp function, const Origins &origins)
+      : function(function), origins(origins) {}
 
+  void collect();
+  void explainOthers();
   /// Products that became one, and how many these are.
   unsigned run(RewriterBase &rewriter);
   unsigned getProductCount() const { return productCount; }
   unsigned getJoined() const { return joined; }
 
 private:
-  void collect();
   std::string findObstacle(Group &group);
   void fuse(RewriterBase &rewriter, Group &group);
-  void explainOthers();
 
   func::FuncOp function;
+  const Origins &origins;
   std::vector<Group> groups;
   unsigned productCount = 0, joined = 0;
 };
@@ -221,7 +140,7 @@ private:
 void GateFusion::collect() {
   llvm::MapVector<std::pair<Block *, Value>, SmallVector<Product>> candidates;
   function.walk([&](linalg::ContractOp op) {
-    if (auto product = matchProduct(op))
+    if (auto product = matchProduct(op, origins))
       candidates[{op->getBlock(), product->getOther()}].push_back(*product);
   });
   for (auto &[key, products] : candidates) {
@@ -300,19 +219,18 @@ void GateFusion::fuse(RewriterBase &rewriter, Group &group) {
   makeParts(rewriter, loc, partition);
   for (auto [product, part] : llvm::zip(group, partition.parts))
     rewriter.replaceOp(product.op, part);
-  joined += joinElementwise(rewriter, partition);
+  joined += joinElementwise(rewriter, origins, partition);
 }
 
 /// Says of products of a step that look like gates why they stay alone.
 void GateFusion::explainOthers() {
   for (Group &group : groups) {
-    if (group.size() > 1)
-      continue;
     Product &product = group.front();
     linalg::ContractOp op = product.op;
+    if (group.size() > 1 || !isa<RecurrenceOp>(op->getParentOp()))
+      continue;
     for (Group &other : groups) {
       if (&other == &group || other.front().op->getBlock() != op->getBlock() ||
-          !isa<RecurrenceOp>(op->getParentOp()) ||
           !areAlike(product, other.front()))
         continue;
       remark::missed(op.getLoc(), gateRemark("not-fused"))
@@ -323,8 +241,6 @@ void GateFusion::explainOthers() {
 }
 
 unsigned GateFusion::run(RewriterBase &rewriter) {
-  collect();
-  explainOthers();
   unsigned count = 0;
   for (Group &group : groups) {
     if (group.size() < 2)
@@ -344,12 +260,18 @@ unsigned GateFusion::run(RewriterBase &rewriter) {
 
 namespace {
 struct FuseGates : gatefold::impl::FuseGatesBase<FuseGates> {
+  using FuseGatesBase::FuseGatesBase;
+
   void runOnOperation() override {
     if (getOperation().isDeclaration())
       return;
-    IRRewriter rewriter(&getContext());
-    biasesSummed += sumBiases(rewriter, getOperation());
-    GateFusion fusion(getOperation());
+    Origins origins(getOperation());
+    IRRewriter rewriter(&getContext(), &origins);
+    biasesSummed += sumBiases(rewriter, origins, getOperation());
+    GateFusion fusion(getOperation(), origins);
+    fusion.collect();
+    if (!quiet)
+      fusion.explainOthers();
     productsMade += fusion.run(rewriter);
     productsFused += fusion.getProductCount();
     operationsJoined += fusion.getJoined();

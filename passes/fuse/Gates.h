@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace gatefold {
 
@@ -29,8 +30,30 @@ inline mlir::remark::RemarkOpts gateRemark(llvm::StringRef name) {
   return mlir::remark::RemarkOpts::name(name).category("gf-fuse-gates");
 }
 
-/// Whether a tensor of fixed size depends on parameters alone.
-bool isWeight(mlir::Value value);
+/// What the values of a function depend on. Follows what a rewriter makes and
+/// erases; finding out anew each time takes time that grows with the square of
+/// a program's length.
+class Origins : public mlir::RewriterBase::Listener {
+public:
+  explicit Origins(mlir::Operation *function);
+
+  /// Whether a tensor of fixed size depends on parameters alone.
+  bool isWeight(mlir::Value value) const;
+  /// Whether a value depends on a state of the recurrence around it.
+  bool dependsOnState(mlir::Value value) const {
+    return ofState.contains(value);
+  }
+
+private:
+  void add(mlir::Operation *op);
+  void notifyOperationInserted(mlir::Operation *op,
+                               mlir::OpBuilder::InsertPoint) override {
+    add(op);
+  }
+  void notifyOperationErased(mlir::Operation *op) override;
+
+  llvm::DenseSet<mlir::Value> ofParameters, ofState;
+};
 
 /// The operation of the function's own block that `op` is or stands in.
 mlir::Operation *getOutermost(mlir::Operation *op);
@@ -56,11 +79,13 @@ mlir::Value makeEmptyLike(mlir::RewriterBase &rewriter, mlir::Location loc,
 
 /// Adds parameters that are added to a product to each other first, and then
 /// to the product. How many sums it changed.
-unsigned sumBiases(mlir::RewriterBase &rewriter, mlir::Operation *root);
+unsigned sumBiases(mlir::RewriterBase &rewriter, const Origins &origins,
+                   mlir::Operation *root);
 
 /// Makes elementwise operations that do the same to each part one operation on
 /// the whole, and goes on with its parts. How many operations became fewer.
-unsigned joinElementwise(mlir::RewriterBase &rewriter, Partition partition);
+unsigned joinElementwise(mlir::RewriterBase &rewriter, const Origins &origins,
+                         Partition partition);
 
 } // namespace gatefold
 

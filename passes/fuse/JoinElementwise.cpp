@@ -17,8 +17,8 @@ namespace {
 /// Operations that do the same, each to another part of one tensor.
 class Join {
 public:
-  Join(const Partition &partition, OpOperand &first)
-      : partition(partition), use(first.getOperandNumber()) {
+  Join(const Origins &origins, const Partition &partition, OpOperand &first)
+      : origins(origins), partition(partition), use(first.getOperandNumber()) {
     operations.push_back(cast<linalg::GenericOp>(first.getOwner()));
   }
 
@@ -34,6 +34,7 @@ private:
   bool areSlicesOfOne(unsigned input, int64_t dim);
   Value joinInput(RewriterBase &rewriter, unsigned input);
 
+  const Origins &origins;
   const Partition &partition;
   unsigned use;
   SmallVector<linalg::GenericOp> operations;
@@ -114,7 +115,7 @@ bool Join::canJoinInput(unsigned input) {
   return llvm::all_of(llvm::zip(operations, partition.sizes), [&](auto pair) {
     auto [op, size] = pair;
     Value value = op.getOperand(input);
-    return isWeight(value) &&
+    return origins.isWeight(value) &&
            cast<RankedTensorType>(value.getType()).getDimSize(*dim) == size;
   });
 }
@@ -214,6 +215,7 @@ Partition Join::rewrite(RewriterBase &rewriter) {
 }
 
 unsigned gatefold::joinElementwise(RewriterBase &rewriter,
+                                   const Origins &origins,
                                    Partition partition) {
   unsigned saved = 0;
   SmallVector<Partition> pending = {std::move(partition)};
@@ -225,7 +227,7 @@ unsigned gatefold::joinElementwise(RewriterBase &rewriter,
       for (OpOperand &use : next.parts.front().getUses()) {
         if (!isa<linalg::GenericOp>(use.getOwner()))
           continue;
-        Join join(next, use);
+        Join join(origins, next, use);
         if (!join.match())
           continue;
         pending.push_back(join.rewrite(rewriter));

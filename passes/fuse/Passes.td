@@ -119,6 +119,10 @@ def FuseGates : Pass<"gf-fuse-gates", "::mlir::func::FuncOp"> {
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::tensor::TensorDialect"
   ];
+  let options = [
+    Option<"quiet", "quiet", "bool", /*default=*/"false",
+           "Do not say which products of a step stay apart">
+  ];
   let statistics = [
     Statistic<"productsFused", "fused", "Products fused">,
     Statistic<"productsMade", "products", "Products that they became">,

@@ -9,9 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/GatefoldOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
 #include "passes/fuse/Gates.h"
 
 using namespace mlir;
@@ -26,7 +24,8 @@ struct Term {
 
 class Sum {
 public:
-  Sum(linalg::GenericOp root) : root(root) {}
+  Sum(const Origins &origins, linalg::GenericOp root)
+      : origins(origins), root(root) {}
 
   /// Finds the terms; whether adding the parameters first changes anything.
   bool match();
@@ -38,6 +37,7 @@ private:
   Term add(RewriterBase &rewriter, Location loc, Term left, Term right);
   Term addParameters(RewriterBase &rewriter);
 
+  const Origins &origins;
   linalg::GenericOp root;
   SmallVector<Term> terms, parameters;
   /// The sums that the terms were found in, each before its own.
@@ -91,31 +91,8 @@ void Sum::flatten(linalg::GenericOp op) {
       continue;
     }
     Term term{input->get(), map};
-    (isWeight(term.value) ? parameters : terms).push_back(term);
+    (origins.isWeight(term.value) ? parameters : terms).push_back(term);
   }
-}
-
-/// Whether a value of a recurrence's step depends on a state.
-static bool dependsOnState(Value value) {
-  SmallVector<Value> pending = {value};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!pending.empty()) {
-    Value next = pending.pop_back_val();
-    if (auto argument = dyn_cast<BlockArgument>(next)) {
-      auto recurrence =
-          dyn_cast<RecurrenceOp>(argument.getOwner()->getParentOp());
-      if (recurrence &&
-          argument.getArgNumber() >= recurrence.getSequences().size())
-        return true;
-      continue;
-    }
-    Operation *op = next.getDefiningOp();
-    if (seen.insert(op).second)
-      op->walk([&](Operation *inner) {
-        llvm::append_range(pending, inner->getOperands());
-      });
-  }
-  return false;
 }
 
 /// The product to add the parameters to: one that can leave the step with
@@ -125,7 +102,7 @@ unsigned Sum::chooseProduct() {
   for (auto [index, term] : llvm::enumerate(terms)) {
     if (!isProduct(term))
       continue;
-    if (!dependsOnState(term.value))
+    if (!origins.dependsOnState(term.value))
       return index;
     first = std::min<unsigned>(first, index);
   }
@@ -221,7 +198,8 @@ void Sum::rewrite(RewriterBase &rewriter) {
     rewriter.eraseOp(sum);
 }
 
-unsigned gatefold::sumBiases(RewriterBase &rewriter, Operation *top) {
+unsigned gatefold::sumBiases(RewriterBase &rewriter, const Origins &origins,
+                             Operation *top) {
   SmallVector<linalg::GenericOp> roots;
   top->walk([&](linalg::GenericOp op) {
     if (isAdd(op) && !isInner(op))
@@ -229,7 +207,7 @@ unsigned gatefold::sumBiases(RewriterBase &rewriter, Operation *top) {
   });
   unsigned count = 0;
   for (linalg::GenericOp root : roots) {
-    Sum sum(root);
+    Sum sum(origins, root);
     if (!sum.match())
       continue;
     sum.rewrite(rewriter);

@@ -78,8 +78,6 @@ namespace {
 /// A tensor that `prepare` makes.
 struct PreparedTensor {
   Value value;
-  /// Operations that make it.
-  llvm::SmallPtrSet<Operation *, 16> operations;
   /// The parameters that it is made from, in their order, and their names.
   SmallVector<BlockArgument> parameters;
   std::string name;
@@ -207,16 +205,16 @@ PreparedTensor Preparation::describe(Value value) {
   PreparedTensor tensor{value,
                         {},
                         {},
-                        {},
                         getVerb(value.getDefiningOp()),
                         getBytes(value.getType()).value_or(0),
                         value.getLoc()};
   SmallVector<Value> pending = {value};
+  llvm::SmallPtrSet<Operation *, 16> seen;
   while (!pending.empty()) {
     Value next = pending.pop_back_val();
     Operation *op = next.getDefiningOp();
     if (op) {
-      if (tensor.operations.insert(op).second)
+      if (seen.insert(op).second)
         llvm::append_range(pending, getSources(op));
     } else if (!llvm::is_contained(tensor.parameters, next)) {
       tensor.parameters.push_back(cast<BlockArgument>(next));
@@ -287,11 +285,14 @@ LogicalResult Preparation::split() {
     if (isParameter(argument))
       parameters.push_back(argument);
   SmallVector<Value> values;
-  llvm::SmallPtrSet<Operation *, 16> moved;
-  for (const PreparedTensor &tensor : prepared) {
+  for (const PreparedTensor &tensor : prepared)
     values.push_back(tensor.value);
-    moved.insert(tensor.operations.begin(), tensor.operations.end());
-  }
+  llvm::SmallPtrSet<Operation *, 16> moved;
+  SmallVector<Value> pending = values;
+  while (!pending.empty())
+    if (Operation *op = pending.pop_back_val().getDefiningOp())
+      if (moved.insert(op).second)
+        llvm::append_range(pending, getSources(op));
 
   OpBuilder builder(entry);
   auto function = func::FuncOp::create(

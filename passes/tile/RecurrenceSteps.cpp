@@ -256,6 +256,20 @@ LogicalResult RecurrenceSteps::begin() {
                                           type.getElementType());
     initials.push_back(castTo(rewriter, loc, empty, type));
   }
-  llvm::append_range(initials, op.getInitials());
+  // A state of the recurrence around this one, in whose place the loop would
+  // work, is written there at the end of its own step alone.
+  for (Value initial : op.getInitials()) {
+    auto argument = dyn_cast<BlockArgument>(viewedTensor(initial));
+    bool isOuterState =
+        argument && isa<RecurrenceOp>(argument.getOwner()->getParentOp());
+    initials.push_back(isOuterState
+                           ? bufferization::AllocTensorOp::create(
+                                 rewriter, loc,
+                                 cast<RankedTensorType>(initial.getType()),
+                                 /*dynamicSizes=*/ValueRange(),
+                                 /*copy=*/initial)
+                                 .getResult()
+                           : initial);
+  }
   return success();
 }

@@ -12,6 +12,7 @@
 #include "passes/cpu/Passes.h"
 #include "passes/fuse/Passes.h"
 #include "passes/schedule/Passes.h"
+#include "passes/simplify/Passes.h"
 #include "passes/split/Passes.h"
 #include "passes/team/Passes.h"
 #include "passes/tile/Passes.h"
@@ -19,6 +20,7 @@
 namespace gatefold {
 
 inline void registerGatefoldPasses() {
+  registerGatefoldSimplifyPasses();
   registerGatefoldFusePasses();
   registerGatefoldSchedulePasses();
   registerGatefoldTilePasses();

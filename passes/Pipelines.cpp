@@ -25,6 +25,7 @@ static void clean(OpPassManager &manager) {
 }
 
 static void buildSimplify(OpPassManager &manager, const PipelineOptions &) {
+  manager.addPass(createWidenHalf());
   manager.addPass(createInlinerPass());
   manager.addPass(createSymbolDCEPass());
   clean(manager);

@@ -28,8 +28,8 @@ enum gatefold_role {
   GATEFOLD_PREPARED = 4 /* made from parameters by `prepare` */
 };
 
-/* Element types, by DLPack's code and bits: f32 {2, 32}, f64 {2, 64},
- * i32 {0, 32}, i64 {0, 64}, bool {6, 8}. */
+/* Element types, by DLPack's code and bits: f16 {2, 16}, bf16 {4, 16},
+ * f32 {2, 32}, f64 {2, 64}, i32 {0, 32}, i64 {0, 64}, bool {6, 8}. */
 typedef struct gatefold_element {
   uint8_t code, bits;
 } gatefold_element;

@@ -3,6 +3,7 @@
 // Element.cpp - the element types of tensors: names, sizes, values.
 
 #include "runtime/Element.h"
+#include "runtime/Half.h"
 
 #include <string.h>
 
@@ -11,6 +12,9 @@ namespace gatefold::runtime {
 bool isSupported(gatefold_element element) {
   switch (element.code) {
   case kDLFloat:
+    return element.bits == 16 || element.bits == 32 || element.bits == 64;
+  case kDLBfloat:
+    return element.bits == 16;
   case kDLInt:
     return element.bits == 32 || element.bits == 64;
   case kDLBool:
@@ -62,20 +66,22 @@ bool canHold(gatefold_element element, double value) {
   return value >= -limit && value < limit && (double)(int64_t)value == value;
 }
 
-template <typename T> static void store(double value, void *bytes) {
-  T converted = (T)value;
-  memcpy(bytes, &converted, sizeof(T));
+template <typename T> static void store(T value, void *bytes) {
+  memcpy(bytes, &value, sizeof(T));
 }
 
 void encode(gatefold_element element, double value, void *bytes) {
   if (isBool(element))
-    store<uint8_t>(value, bytes);
+    store((uint8_t)value, bytes);
   else if (isInteger(element))
-    element.bits == 32 ? store<int32_t>(value, bytes)
-                       : store<int64_t>(value, bytes);
+    element.bits == 32 ? store((int32_t)value, bytes)
+                       : store((int64_t)value, bytes);
+  else if (element.code == kDLBfloat)
+    store(toBf16((float)value), bytes);
+  else if (element.bits == 16)
+    store(toF16((float)value), bytes);
   else
-    element.bits == 32 ? store<float>(value, bytes)
-                       : store<double>(value, bytes);
+    element.bits == 32 ? store((float)value, bytes) : store(value, bytes);
 }
 
 } // namespace gatefold::runtime

@@ -51,7 +51,11 @@ class Description(ctypes.Structure):
     ]
 
 
+# NumPy has no bf16: its arrays are uint16, the upper halves of float32, or those of
+# ml_dtypes.
 ELEMENTS = {
+    "f16": (numpy.float16, 2, 16),
+    "bf16": (numpy.uint16, 4, 16),
     "f32": (numpy.float32, 2, 32),
     "f64": (numpy.float64, 2, 64),
     "i32": (numpy.int32, 0, 32),
@@ -70,12 +74,38 @@ class GatefoldError(Exception):
         self.status = status
 
 
-def dl_tensor(array):
-    """A DLTensor over an array's memory, which the caller keeps alive."""
+def to_bf16(array):
+    """Rounded to nearest even, as uint16; what is bf16 already stays."""
+    if array.dtype == numpy.uint16:
+        return array
+    if array.dtype.name == "bfloat16":
+        return array.view(numpy.uint16)
+    array = numpy.asarray(array, dtype=numpy.float32)
+    bits = array.view(numpy.uint32)
+    rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    return numpy.where(numpy.isnan(array), bits >> 16 | 0x40, rounded).astype(numpy.uint16)
+
+
+def from_bf16(array):
+    return (array.astype(numpy.uint32) << 16).view(numpy.float32)
+
+
+def converted(array, element, casting="unsafe"):
+    """An array of an element type of the interface."""
+    array = numpy.asarray(array)
+    if element == "bf16":
+        return to_bf16(array)
+    kind = ELEMENTS[element][0]
+    return array if array.dtype == kind else array.astype(kind, casting=casting)
+
+
+def dl_tensor(array, element=None):
+    """A DLTensor over an array's memory, which the caller keeps alive; `element` where
+    the array's type does not say it."""
     code, bits = next(
         (code, bits)
-        for dtype, code, bits in ELEMENTS.values()
-        if array.dtype == dtype
+        for name, (dtype, code, bits) in ELEMENTS.items()
+        if (name == element if element else array.dtype == dtype)
     )
     rank = array.ndim
     tensor = DLTensor()
@@ -132,16 +162,14 @@ class Library:
 
     def prepare(self, weights):
         """Takes weights by parameter name; converts floats to the parameter's type."""
-        kinds = {p["name"]: ELEMENTS[p["element"]][0] for p in self.parameters}
-        names, arrays = [], []
+        elements = {p["name"]: p["element"] for p in self.parameters}
+        names, arrays, tensors = [], [], []
         for name, array in weights.items():
-            array = numpy.asarray(array)
-            kind = kinds.get(name)
-            if kind is not None and array.dtype != kind:
-                array = array.astype(kind)
+            element = elements.get(name)
+            array = converted(array, element) if element else numpy.asarray(array)
             names.append(name)
             arrays.append(array)
-        tensors = [dl_tensor(array) for array in arrays]
+            tensors.append(dl_tensor(array, element))
         c_names = (ctypes.c_char_p * max(len(names), 1))(
             *(name.encode() for name in names)
         )
@@ -199,17 +227,14 @@ class Context:
         if unknown:
             raise TypeError(f"no input is named {sorted(unknown)}")
         for description in self.library.inputs:
-            kind = ELEMENTS[description["element"]][0]
+            element = description["element"]
             if description["name"] in inputs:
-                array = numpy.asarray(inputs[description["name"]])
-                if array.dtype != kind:
-                    array = array.astype(kind, casting="same_kind")
-                arrays.append(array)
+                array = inputs[description["name"]]
+                arrays.append(converted(array, element, casting="same_kind"))
             elif description["role"] == "state" and "initial" in description:
                 shape = self.state_shape(description, inputs)
-                arrays.append(
-                    numpy.full(shape, float(description["initial"]), dtype=kind)
-                )
+                initial = numpy.full(shape, float(description["initial"]))
+                arrays.append(converted(initial, element))
             else:
                 raise TypeError(f"the input {description['name']!r} is not given")
         return arrays
@@ -227,10 +252,10 @@ class Context:
         return [s if isinstance(s, int) else known[s] for s in state["shape"]]
 
     def run(self, **inputs):
-        """Results by name, as new arrays. Inputs that are states may be left out:
-        they then start as declared."""
+        """Results by name, as new arrays; those of bf16 as float32. Inputs that are
+        states may be left out: they then start as declared."""
         arrays = self.bind(inputs)
-        tensors = [dl_tensor(array) for array in arrays]
+        tensors = self.tensors(self.library.inputs, arrays)
         c_inputs = pointers(tensors)
         results = self.library.results
         shapes = [(ctypes.c_int64 * max(len(r["shape"]), 1))() for r in results]
@@ -246,13 +271,20 @@ class Context:
             )
             for r, shape in zip(results, shapes)
         }
-        result_tensors = [dl_tensor(array) for array in outputs.values()]
+        result_tensors = self.tensors(results, outputs.values())
         self.check(
             self.run_function(
                 self.handle, c_inputs, pointers(result_tensors), None, ctypes.c_size_t(0)
             )
         )
+        for r in results:
+            if r["element"] == "bf16":
+                outputs[r["name"]] = from_bf16(outputs[r["name"]])
         return outputs
+
+    @staticmethod
+    def tensors(descriptions, arrays):
+        return [dl_tensor(a, d["element"]) for d, a in zip(descriptions, arrays)]
 
     def workspace_size(self, **inputs):
         """Bytes of workspace that a run of these inputs needs."""
@@ -265,11 +297,11 @@ class Context:
     def bound_run(self, inputs, outputs):
         """A call without arguments that runs over the same arrays each time: the least
         that Python can do for one frame of a stream. `inputs` and `outputs`: arrays
-        by name, kept alive by the call."""
+        by name, kept alive by the call; those of bf16 are uint16."""
         arrays = [inputs[i["name"]] for i in self.library.inputs]
         results = [outputs[r["name"]] for r in self.library.results]
-        input_tensors = [dl_tensor(array) for array in arrays]
-        result_tensors = [dl_tensor(array) for array in results]
+        input_tensors = self.tensors(self.library.inputs, arrays)
+        result_tensors = self.tensors(self.library.results, results)
         c_inputs, c_results = pointers(input_tensors), pointers(result_tensors)
         size = ctypes.c_size_t(0)
         keep = (arrays, results, input_tensors, result_tensors)
@@ -281,20 +313,24 @@ class Context:
 
 
 def read_safetensors(path):
-    """Arrays by name of a safetensors file that is trusted, f32 and f64 only; the
-    programs' own reader checks everything."""
-    kinds = {"F32": numpy.float32, "F64": numpy.float64}
+    """Arrays by name of a safetensors file that is trusted, floats only (those of bf16
+    as float32); the programs' own reader checks everything."""
+    kinds = {
+        **{"F16": numpy.float16, "BF16": numpy.uint16},
+        **{"F32": numpy.float32, "F64": numpy.float64},
+    }
     with open(path, "rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(length))
         data = file.read()
     header.pop("__metadata__", None)
-    return {
-        name: numpy.frombuffer(
-            data[slice(*entry["data_offsets"])], dtype=kinds[entry["dtype"]]
-        ).reshape(entry["shape"])
-        for name, entry in header.items()
-    }
+    arrays = {}
+    for name, entry in header.items():
+        kind = kinds[entry["dtype"]]
+        array = numpy.frombuffer(data[slice(*entry["data_offsets"])], dtype=kind)
+        array = from_bf16(array) if entry["dtype"] == "BF16" else array
+        arrays[name] = array.reshape(entry["shape"])
+    return arrays
 
 
 def write_safetensors(path, arrays):

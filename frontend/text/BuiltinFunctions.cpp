@@ -120,7 +120,11 @@ static Item callConvert(Arguments &arguments) {
   std::optional<Tensor> tensor = arguments.tensor("x");
   if (!tensor)
     return erroneous(place);
-  return makeItem(checker.convert(*tensor, element, place), place);
+  Tensor converted = checker.convert(*tensor, element, place);
+  if (auto *node = llvm::dyn_cast<ElementwiseNode>(converted.value.node);
+      node && node != tensor->value.node)
+    node->rounds = isHalf(element);
+  return makeItem(converted, place);
 }
 
 ArrayRef<BuiltinFunction> gatefold::text::elementwiseFunctions() {

@@ -101,22 +101,13 @@ mlir::OwningOpRef<mlir::ModuleOp> Importer::run() {
 // The entry
 //===----------------------------------------------------------------------===//
 
-static bool isHalf(Element element) {
-  return element == Element::F16 || element == Element::BF16;
-}
-
 LogicalResult Importer::importFunction(mlir::ModuleOp module) {
   llvm::SmallVector<mlir::Type> inputs, results;
   llvm::SmallVector<mlir::Location> locations;
   for (const ProgramInput &input : program.inputs) {
-    if (isHalf(input.type.element))
-      return refuse(input.range, spelling(input.type.element));
     inputs.push_back(typeOf(input.type));
     locations.push_back(locationOf(input.range));
   }
-  for (const ProgramParameter &parameter : program.parameters)
-    if (isHalf(parameter.type.element))
-      return refuse(parameter.range, spelling(parameter.type.element));
   for (const ProgramResult &result : program.results)
     results.push_back(typeOf(result.value));
 
@@ -231,12 +222,9 @@ LogicalResult Importer::setAttributes() {
 
 LogicalResult Importer::importGraph(const Graph &graph) {
   for (const auto &node : graph.nodes) {
-    for (const TensorType &type : node->results) {
-      if (isHalf(type.element))
-        return refuse(*node, spelling(type.element));
+    for (const TensorType &type : node->results)
       if (failed(requireNonNegative(*node, type)))
         return failure();
-    }
     b.setLoc(locationOf(node->trace));
     if (holdsNothing(*node)) {
       define(*node, empty(node->results[0]));
@@ -344,12 +332,19 @@ mlir::Value Importer::get(Value value) {
     return found->second;
   assert(isScalar(value) && "an operand stands before its user");
   mlir::RankedTensorType type = typeOf(value);
-  if (auto *constant = llvm::dyn_cast<ConstantNode>(value.node))
-    return mlir::arith::ConstantOp::create(
+  if (auto *constant = llvm::dyn_cast<ConstantNode>(value.node)) {
+    // A half keeps the digits of f32, in which it is computed.
+    Element element = value.type().element;
+    Element written = isHalf(element) ? Element::F32 : element;
+    mlir::Value tensor = mlir::arith::ConstantOp::create(
         b, mlir::DenseElementsAttr::get(
-               type,
-               mlir::Attribute(numberAttribute(
-                   value.type().element, constant->real, constant->integer))));
+               type.clone(elementType(written)),
+               mlir::Attribute(numberAttribute(written, constant->real,
+                                               constant->integer))));
+    return isHalf(element)
+               ? mlir::Value(mlir::arith::TruncFOp::create(b, type, tensor))
+               : tensor;
+  }
   return mlir::tensor::FromElementsOp::create(b, type, scalar(value));
 }
 

@@ -27,6 +27,8 @@ mlir::TypedAttr Importer::numberAttribute(Element element, double real,
 
 mlir::Value Importer::number(mlir::Type type, double value) {
   mlir::TypedAttr attribute;
+  if (type.isF16() || type.isBF16())
+    return arith::TruncFOp::create(b, type, number(b.getF32Type(), value));
   if (llvm::isa<mlir::FloatType>(type))
     attribute = b.getFloatAttr(type, value);
   else
@@ -45,9 +47,12 @@ bool Importer::isScalar(Value value) const {
 
 mlir::Value Importer::scalar(Value value) {
   Element element = value.type().element;
-  if (auto *constant = llvm::dyn_cast<ConstantNode>(value.node))
+  if (auto *constant = llvm::dyn_cast<ConstantNode>(value.node)) {
+    if (isFloat(element))
+      return number(elementType(element), constant->real);
     return arith::ConstantOp::create(
         b, numberAttribute(element, constant->real, constant->integer));
+  }
   if (auto *size = llvm::dyn_cast<SizeValueNode>(value.node)) {
     if (std::optional<int64_t> constant = resolve(size->size).constant())
       return arith::ConstantOp::create(b,
@@ -202,16 +207,32 @@ mlir::Value Importer::softplus(mlir::Value x) {
   return arith::AddFOp::create(b, positive, math::Log1pOp::create(b, e));
 }
 
-mlir::Value Importer::convert(mlir::Value value, Element from, Element to) {
+/// From one float type to another. The mode tells gf-widen-half that a
+/// conversion to a half rounds.
+static mlir::Value convertFloat(mlir::ImplicitLocOpBuilder &b,
+                                mlir::Value value, mlir::Type type,
+                                bool rounds) {
+  unsigned from = value.getType().getIntOrFloatBitWidth();
+  if (from < type.getIntOrFloatBitWidth())
+    return arith::ExtFOp::create(b, type, value);
+  if (from == 16) // one half to the other
+    value = arith::ExtFOp::create(b, b.getF32Type(), value);
+  if (!rounds)
+    return arith::TruncFOp::create(b, type, value);
+  auto mode = arith::RoundingModeAttr::get(
+      b.getContext(), arith::RoundingMode::to_nearest_even);
+  return arith::TruncFOp::create(b, type, value, mode,
+                                 arith::FastMathFlagsAttr());
+}
+
+mlir::Value Importer::convert(mlir::Value value, Element from, Element to,
+                              bool rounds) {
   if (from == to)
     return value;
   mlir::Type type = elementType(to);
   if (isFloat(from)) {
     if (isFloat(to))
-      return type.getIntOrFloatBitWidth() >
-                     value.getType().getIntOrFloatBitWidth()
-                 ? mlir::Value(arith::ExtFOp::create(b, type, value))
-                 : mlir::Value(arith::TruncFOp::create(b, type, value));
+      return convertFloat(b, value, type, rounds);
     if (to == Element::Bool)
       return arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, value,
                                    number(value.getType(), 0));
@@ -219,7 +240,7 @@ mlir::Value Importer::convert(mlir::Value value, Element from, Element to) {
     // NaN the least: the conversion of it would be undefined.
     unsigned bits = type.getIntOrFloatBitWidth();
     double least = -std::ldexp(1.0, bits - 1);
-    double most = from == Element::F32
+    double most = from != Element::F64
                       ? std::nextafterf(static_cast<float>(-least), 0.0f)
                       : std::nextafter(-least, 0.0);
     mlir::Value bounded =
@@ -341,7 +362,8 @@ mlir::Value Importer::scalarOperation(const ElementwiseNode &node,
     return arith::MulFOp::create(b, half, grown);
   }
   case ElementwiseOp::Convert:
-    return convert(x, node.operands[0].type().element, node.results[0].element);
+    return convert(x, node.operands[0].type().element, node.results[0].element,
+                   node.rounds);
   case ElementwiseOp::Select:
     return arith::SelectOp::create(b, x, y, operands[2]);
   }

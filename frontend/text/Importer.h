@@ -132,7 +132,8 @@ private:
   /// One element of an elementwise node.
   mlir::Value scalarOperation(const ElementwiseNode &node,
                               mlir::ValueRange operands);
-  mlir::Value convert(mlir::Value value, Element from, Element to);
+  mlir::Value convert(mlir::Value value, Element from, Element to,
+                      bool rounds = false);
   mlir::Value floorDivide(mlir::Value left, mlir::Value right);
   mlir::Value floorModulo(mlir::Value left, mlir::Value right);
   mlir::Value guardedDivision(const ElementwiseNode &node, mlir::Value left,

@@ -38,6 +38,7 @@ std::string str(const TensorType &type,
                 std::optional<Element> hide = std::nullopt);
 llvm::StringRef spelling(Element element);
 inline bool isFloat(Element e) { return e <= Element::F64; }
+inline bool isHalf(Element e) { return e <= Element::BF16; }
 inline bool isInteger(Element e) {
   return e == Element::I32 || e == Element::I64;
 }
@@ -193,6 +194,9 @@ llvm::StringRef spelling(ElementwiseOp op);
 struct ElementwiseNode : Node {
   GATEFOLD_NODE(Elementwise)
   ElementwiseOp op = ElementwiseOp::Add;
+  /// Of a conversion to f16 or bf16: the text asks for it, so it rounds. What
+  /// only fits types together keeps the digits of f32.
+  bool rounds = false;
 };
 
 /// result[o..] = sum over the labels not in the result of left * right, as

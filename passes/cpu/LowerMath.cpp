@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- LowerMath.cpp - Functions without an instruction -------------------===//
 //
-// Calls of libm, and divisions that round down.
+// Calls of libm, divisions that round down, conversions of bf16.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,16 @@ using namespace mlir;
 namespace {
 struct LowerMath : gatefold::impl::LowerMathBase<LowerMath> {
   void runOnOperation() override {
+    // Code rounds to nearest even anyway; said of an operation, it would be
+    // computed as if the processor might do otherwise.
+    getOperation().walk([](arith::TruncFOp op) {
+      if (op.getRoundingmode() == arith::RoundingMode::to_nearest_even)
+        op.removeRoundingmodeAttr();
+    });
     RewritePatternSet expansions(&getContext());
     arith::populateCeilFloorDivExpandOpsPatterns(expansions);
+    // Few processors convert bf16, and the call for it is in few libraries.
+    arith::populateExpandBFloat16Patterns(expansions);
     math::populateExpansionPatterns(expansions, {"clampf"});
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);

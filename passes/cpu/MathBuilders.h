@@ -28,7 +28,7 @@ public:
   mlir::Value log2(mlir::Value x);    // 1.08
   mlir::Value log10(mlir::Value x);   // 1.26
   mlir::Value log1p(mlir::Value x);   // 1.47
-  mlir::Value sigmoid(mlir::Value x); // 2.48
+  mlir::Value sigmoid(mlir::Value x); // 2.49
   mlir::Value tanh(mlir::Value x);    // 1.83
   mlir::Value erf(mlir::Value x);     // 1.02
   /// 1.6 for |x| below 2^49; beyond, some number within [-1, 1].

@@ -18,6 +18,8 @@ using llvm::Constant;
 /// DLPack's code and bits of an element type.
 static gatefold_element elementOf(mlir::Type type) {
   uint8_t bits = type.getIntOrFloatBitWidth();
+  if (type.isBF16())
+    return {4, bits};
   if (mlir::isa<mlir::FloatType>(type))
     return {2, bits};
   if (type.isInteger(1))
@@ -26,7 +28,9 @@ static gatefold_element elementOf(mlir::Type type) {
 }
 
 static llvm::StringRef elementName(mlir::Type type) {
-  return type.isF32()         ? "f32"
+  return type.isF16()         ? "f16"
+         : type.isBF16()      ? "bf16"
+         : type.isF32()       ? "f32"
          : type.isF64()       ? "f64"
          : type.isInteger(32) ? "i32"
          : type.isInteger(64) ? "i64"

@@ -29,7 +29,9 @@ static std::string forComment(llvm::StringRef text) {
 
 static const char *elementName(gatefold_element element) {
   if (element.code == 2)
-    return element.bits == 64 ? "f64" : "f32";
+    return element.bits == 64 ? "f64" : element.bits == 32 ? "f32" : "f16";
+  if (element.code == 4)
+    return "bf16";
   if (element.code == 6)
     return "bool";
   return element.bits == 64 ? "i64" : "i32";
@@ -82,9 +84,16 @@ typedef struct {
   DLDeviceType device_type;
   int32_t device_id;
 } DLDevice;
-/* f32: {kDLFloat, 32, 1}; f64: {kDLFloat, 64, 1}; i32: {kDLInt, 32, 1};
- * i64: {kDLInt, 64, 1}; bool: {kDLBool, 8, 1} */
-typedef enum { kDLInt = 0U, kDLUInt = 1U, kDLFloat = 2U, kDLBool = 6U } DLDataTypeCode;
+/* f16: {kDLFloat, 16, 1}; bf16: {kDLBfloat, 16, 1}; f32: {kDLFloat, 32, 1};
+ * f64: {kDLFloat, 64, 1}; i32: {kDLInt, 32, 1}; i64: {kDLInt, 64, 1};
+ * bool: {kDLBool, 8, 1} */
+typedef enum {
+  kDLInt = 0U,
+  kDLUInt = 1U,
+  kDLFloat = 2U,
+  kDLBfloat = 4U,
+  kDLBool = 6U
+} DLDataTypeCode;
 typedef struct {
   uint8_t code;
   uint8_t bits;

@@ -91,10 +91,6 @@ struct BindParameters : gatefold::impl::BindParametersBase<BindParameters> {
       ParameterOp first = uses.front();
       RankedTensorType type = first.getType();
       Type element = type.getElementType();
-      if (element.isF16() || element.isBF16()) {
-        first.emitError("not compiled yet: a parameter of type ") << type;
-        return signalPassFailure();
-      }
       SmallVector<AffineExpr> shape;
       for (int64_t size : type.getShape())
         shape.push_back(builder.getAffineConstantExpr(size));

@@ -50,14 +50,13 @@ LogicalResult Completion::checkType(bool isArgument, unsigned index,
   if (!tensor)
     return error(isArgument, index) << "needs a ranked tensor, found " << type;
   Type element = tensor.getElementType();
-  if (element.isF16() || element.isBF16())
-    return error(isArgument, index)
-           << "not compiled yet: elements of type " << element;
-  if (!element.isF32() && !element.isF64() && !element.isInteger(1) &&
-      !element.isInteger(32) && !element.isInteger(64))
-    return error(isArgument, index)
-           << "elements are f32, f64, i32, i64 or i1 at the interface, found "
-           << element;
+  if (!element.isF16() && !element.isBF16() && !element.isF32() &&
+      !element.isF64() && !element.isInteger(1) && !element.isInteger(32) &&
+      !element.isInteger(64))
+    return error(isArgument, index) << "elements are f16, bf16, f32, f64, i32, "
+                                       "i64 or i1 at the interface, "
+                                       "found "
+                                    << element;
   if (tensor.getEncoding())
     return error(isArgument, index)
            << "not compiled yet: a tensor with an encoding";

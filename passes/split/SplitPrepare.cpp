@@ -35,8 +35,9 @@ static std::optional<int64_t> getBytes(Type type) {
   if (!tensor || !tensor.hasStaticShape())
     return std::nullopt;
   Type element = tensor.getElementType();
-  if (!element.isF32() && !element.isF64() && !element.isInteger(32) &&
-      !element.isInteger(64) && !element.isInteger(1))
+  if (!element.isF16() && !element.isBF16() && !element.isF32() &&
+      !element.isF64() && !element.isInteger(32) && !element.isInteger(64) &&
+      !element.isInteger(1))
     return std::nullopt;
   int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
   for (int64_t size : tensor.getShape())

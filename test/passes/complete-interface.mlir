@@ -20,8 +20,8 @@ func.func @dynamic(%a: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-// expected-error @+1 {{entry 'half', argument #0: not compiled yet: elements of type 'f16'}}
-func.func @half(%a: tensor<4xf16>) {
+// expected-error @+1 {{entry 'narrow', argument #0: elements are f16, bf16, f32, f64, i32, i64 or i1 at the interface, found 'i8'}}
+func.func @narrow(%a: tensor<4xi8>) {
   return
 }
 

@@ -3,6 +3,7 @@
 
 #include "frontend/tools/gatefold/CommandLine.h"
 #include "frontend/tools/gatefold/Messages.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -68,8 +69,8 @@ cl::list<std::string> tensorOptions(
              "--input gives"),
     cl::value_desc("NAME[:RANK]"), ON_PROGRAM);
 cl::opt<std::string> floatType("float", cl::desc("the model's float type"),
-                               cl::value_desc("f32|f64"), cl::init("f32"),
-                               ON_PROGRAM);
+                               cl::value_desc("f16|bf16|f32|f64"),
+                               cl::init("f32"), ON_PROGRAM);
 cl::list<std::string> target("target",
                              cl::desc("native, x86-64-v3, x86-64-v4, aarch64"),
                              cl::value_desc("T"), ON_CODE);
@@ -117,8 +118,10 @@ cl::opt<std::string> compare("compare",
                              cl::sub(runCommand));
 cl::opt<std::string> device("device", cl::desc("cpu"), cl::value_desc("DEVICE"),
                             cl::init("cpu"), ON_RUN);
-cl::opt<unsigned> threads("threads", cl::desc("threads of a run, at most; else as many as cores"),
-                          cl::value_desc("N"), cl::init(0), ON_RUN);
+cl::opt<unsigned>
+    threads("threads",
+            cl::desc("threads of a run, at most; else as many as cores"),
+            cl::value_desc("N"), cl::init(0), ON_RUN);
 cl::opt<bool> inPlace("i", cl::desc("rewrite the file"), cl::cat(category),
                       cl::sub(formatCommand));
 cl::opt<bool> checkOnly("check",
@@ -262,15 +265,17 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
   line.entry.entry = entry;
   line.entry.leadRank = lead;
   line.leadGiven = lead.getNumOccurrences() != 0;
-  if (floatType == "f64")
-    line.entry.floatType = text::Element::F64;
-  else if (floatType != "f32") {
-    fail(floatType == "f16" || floatType == "bf16"
-             ? "--float " + floatType + ": models of " + floatType +
-                   " are not compiled yet"
-             : "--float is f32 or f64, found `" + floatType + "`");
+  auto element = StringSwitch<std::optional<text::Element>>(floatType)
+                     .Case("f16", text::Element::F16)
+                     .Case("bf16", text::Element::BF16)
+                     .Case("f32", text::Element::F32)
+                     .Case("f64", text::Element::F64)
+                     .Default(std::nullopt);
+  if (!element) {
+    fail("--float is f16, bf16, f32 or f64, found `" + floatType + "`");
     return std::nullopt;
   }
+  line.entry.floatType = *element;
   if (lead > 8) {
     fail("--lead is at most 8, found " + std::to_string(lead));
     return std::nullopt;

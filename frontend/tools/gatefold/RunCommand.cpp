@@ -17,8 +17,29 @@ using namespace llvm;
 namespace gatefold::tool {
 namespace {
 
-/// SEMANTICS: f32 results against a float64 reference.
-constexpr double relativeTolerance = 1.3e-6, absoluteTolerance = 1e-5;
+/// How far results may be from a float64 reference.
+struct Tolerance {
+  double relative, absolute;
+};
+
+/// That of the narrowest float at the interface: what it rounds reaches the
+/// other results too.
+Tolerance toleranceOf(const gatefold_description &description) {
+  bool hasF16 = false;
+  auto find = [&](const gatefold_tensor *tensors, int64_t count) {
+    for (const gatefold_tensor &tensor : ArrayRef(tensors, count)) {
+      if (tensor.element.code == kDLBfloat)
+        return true;
+      hasF16 |= tensor.element.code == kDLFloat && tensor.element.bits == 16;
+    }
+    return false;
+  };
+  if (find(description.inputs, description.input_count) ||
+      find(description.results, description.result_count) ||
+      find(description.parameters, description.parameter_count))
+    return {1.6e-2, 1e-3};
+  return hasF16 ? Tolerance{1e-3, 1e-3} : Tolerance{1.3e-6, 1e-5};
+}
 
 ExitStatus write(const std::string &path, HostTensor &tensor, StringRef name) {
   if (auto problem = files::writeNpy(path, tensor.toFile(name))) {
@@ -82,18 +103,20 @@ struct Difference {
   int64_t place = -1; // of the largest
 };
 
-Difference differ(const HostTensor &result, const HostTensor &expected) {
+Difference differ(const HostTensor &result, const HostTensor &expected,
+                  Tolerance tolerance) {
   Difference difference;
-  bool isFloat = result.element().code == kDLFloat;
+  bool isReal = isFloat(result.element());
   for (int64_t i = 0, n = result.count(); i < n; ++i) {
     double found = result.at(i), wanted = expected.at(i);
-    bool same = (isFloat ? found == wanted
-                         : result.integerAt(i) == expected.integerAt(i)) ||
+    bool same = (isReal ? found == wanted
+                        : result.integerAt(i) == expected.integerAt(i)) ||
                 (std::isnan(found) && std::isnan(wanted));
     double distance = same ? 0 : std::fabs(found - wanted);
-    bool near = same || (isFloat && std::isfinite(wanted) &&
-                         distance <= absoluteTolerance +
-                                         relativeTolerance * std::fabs(wanted));
+    bool near =
+        same || (isReal && std::isfinite(wanted) &&
+                 distance <= tolerance.absolute +
+                                 tolerance.relative * std::fabs(wanted));
     difference.count += !near;
     // A NaN that is not expected is the largest difference of all.
     if (difference.place < 0 || distance > difference.largest ||
@@ -115,6 +138,7 @@ ExitStatus compareResults(const CommandLine &line, Session &session,
   }
   ExitStatus status = Done;
   bool any = false;
+  Tolerance tolerance = toleranceOf(session.description());
   for (int64_t i = 0; i < session.description().result_count; ++i) {
     StringRef name = session.description().results[i].name;
     if (!file->contains(name.str()))
@@ -128,8 +152,8 @@ ExitStatus compareResults(const CommandLine &line, Session &session,
     HostTensor &result = session.getResults()[i];
     // References are float64; comparing in f64 keeps all of their digits.
     gatefold_element element = result.element();
-    if (element.code == kDLFloat)
-      element.bits = 64;
+    if (isFloat(element))
+      element = {kDLFloat, 64};
     else if (element.code == kDLInt)
       element.bits = 64;
     auto expected = HostTensor::convert(
@@ -144,7 +168,7 @@ ExitStatus compareResults(const CommandLine &line, Session &session,
       status = CheckFailed;
       continue;
     }
-    Difference difference = differ(result, *expected);
+    Difference difference = differ(result, *expected, tolerance);
     if (difference.count)
       status = CheckFailed;
     compared.push_back(

@@ -3,6 +3,7 @@
 
 #include "frontend/tools/gatefold/Tensors.h"
 #include "frontend/tools/gatefold/Messages.h"
+#include "runtime/Half.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -19,7 +20,7 @@ namespace gatefold::tool {
 namespace {
 
 constexpr uint8_t integerCode = kDLInt, floatCode = kDLFloat,
-                  boolCode = kDLBool;
+                  bfloatCode = kDLBfloat, boolCode = kDLBool;
 /// So many values at most are printed one by one.
 constexpr int64_t fewValues = 16;
 
@@ -43,16 +44,10 @@ bool isFileFloat(files::ElementKind kind) {
 
 double loadFloat(const files::FileTensor &tensor, int64_t index) {
   switch (tensor.element) {
-  case files::ElementKind::f16: {
-    APFloat value(APFloat::IEEEhalf(),
-                  APInt(16, load<uint16_t>(tensor.data, index)));
-    return value.convertToDouble();
-  }
-  case files::ElementKind::bf16: {
-    APFloat value(APFloat::BFloat(),
-                  APInt(16, load<uint16_t>(tensor.data, index)));
-    return value.convertToDouble();
-  }
+  case files::ElementKind::f16:
+    return runtime::fromF16(load<uint16_t>(tensor.data, index));
+  case files::ElementKind::bf16:
+    return runtime::fromBf16(load<uint16_t>(tensor.data, index));
   case files::ElementKind::f32:
     return load<float>(tensor.data, index);
   default:
@@ -93,8 +88,25 @@ bool loadInteger(const files::FileTensor &tensor, int64_t index,
   }
 }
 
+/// What is between two numbers of f32 rounds once, not by way of f32.
+uint16_t roundToHalf(gatefold_element element, double value) {
+  bool isBfloat = element.code == bfloatCode;
+  float single = static_cast<float>(value);
+  if (single == value || std::isnan(value))
+    return isBfloat ? runtime::toBf16(single) : runtime::toF16(single);
+  APFloat rounded(value);
+  bool losesInfo;
+  rounded.convert(isBfloat ? APFloat::BFloat() : APFloat::IEEEhalf(),
+                  APFloat::rmNearestTiesToEven, &losesInfo);
+  return rounded.bitcastToAPInt().getZExtValue();
+}
+
 bool sameElement(files::ElementKind kind, gatefold_element element) {
   switch (kind) {
+  case files::ElementKind::f16:
+    return element.code == floatCode && element.bits == 16;
+  case files::ElementKind::bf16:
+    return element.code == bfloatCode;
   case files::ElementKind::f32:
     return element.code == floatCode && element.bits == 32;
   case files::ElementKind::f64:
@@ -112,11 +124,17 @@ bool sameElement(files::ElementKind kind, gatefold_element element) {
 
 } // namespace
 
+bool isFloat(gatefold_element element) {
+  return element.code == floatCode || element.code == bfloatCode;
+}
+
 StringRef spelling(gatefold_element element) {
   if (element.code == boolCode)
     return "bool";
+  if (element.code == bfloatCode)
+    return "bf16";
   if (element.code == floatCode)
-    return element.bits == 64 ? "f64" : "f32";
+    return element.bits == 64 ? "f64" : element.bits == 32 ? "f32" : "f16";
   return element.bits == 64 ? "i64" : "i32";
 }
 
@@ -164,7 +182,7 @@ Expected<HostTensor> HostTensor::convert(const files::FileTensor &source,
     tensor.owner = source.keepAlive;
     return tensor;
   }
-  bool floats = isFileFloat(source.element) && element.code == floatCode;
+  bool floats = isFileFloat(source.element) && isFloat(element);
   bool integers = !isFileFloat(source.element) &&
                   source.element != files::ElementKind::boolean &&
                   element.code == integerCode;
@@ -179,11 +197,7 @@ Expected<HostTensor> HostTensor::convert(const files::FileTensor &source,
     return tensor;
   for (int64_t i = 0, n = tensor->count(); i < n; ++i) {
     if (floats) {
-      double value = loadFloat(source, i);
-      if (element.bits == 32)
-        store<float>(tensor->bytes, i, static_cast<float>(value));
-      else
-        store<double>(tensor->bytes, i, value);
+      tensor->set(i, loadFloat(source, i));
       continue;
     }
     int64_t value;
@@ -229,10 +243,29 @@ int64_t HostTensor::integerAt(int64_t index) const {
 }
 
 double HostTensor::at(int64_t index) const {
+  if (type.code == bfloatCode)
+    return runtime::fromBf16(load<uint16_t>(bytes, index));
   if (type.code != floatCode)
     return integerAt(index);
+  if (type.bits == 16)
+    return runtime::fromF16(load<uint16_t>(bytes, index));
   return type.bits == 64 ? load<double>(bytes, index)
                          : load<float>(bytes, index);
+}
+
+void HostTensor::set(int64_t index, double value) {
+  if (type.code == boolCode)
+    store<uint8_t>(bytes, index, value != 0);
+  else if (type.code == integerCode && type.bits == 32)
+    store<int32_t>(bytes, index, static_cast<int32_t>(value));
+  else if (type.code == integerCode)
+    store<int64_t>(bytes, index, static_cast<int64_t>(value));
+  else if (type.bits == 16)
+    store<uint16_t>(bytes, index, roundToHalf(type, value));
+  else if (type.bits == 32)
+    store<float>(bytes, index, static_cast<float>(value));
+  else
+    store<double>(bytes, index, value);
 }
 
 files::FileTensor HostTensor::toFile(StringRef name) const {
@@ -240,9 +273,12 @@ files::FileTensor HostTensor::toFile(StringRef name) const {
   tensor.name = name.str();
   if (type.code == boolCode)
     tensor.element = files::ElementKind::boolean;
+  else if (type.code == bfloatCode)
+    tensor.element = files::ElementKind::bf16;
   else if (type.code == floatCode)
-    tensor.element =
-        type.bits == 64 ? files::ElementKind::f64 : files::ElementKind::f32;
+    tensor.element = type.bits == 64   ? files::ElementKind::f64
+                     : type.bits == 32 ? files::ElementKind::f32
+                                       : files::ElementKind::f16;
   else
     tensor.element =
         type.bits == 64 ? files::ElementKind::i64 : files::ElementKind::i32;
@@ -285,7 +321,7 @@ void HostTensor::print(raw_ostream &out, StringRef name) const {
     return;
   out << " ";
   for (int64_t i = 0; i < count(); ++i) {
-    if (type.code == floatCode)
+    if (isFloat(type))
       out << formatv(" {0:f6}", at(i));
     else
       out << " " << integerAt(i);
@@ -306,7 +342,7 @@ json::Object HostTensor::toJson(StringRef name) const {
   if (count() <= fewValues) {
     json::Array values;
     for (int64_t i = 0; i < count(); ++i)
-      if (type.code == floatCode)
+      if (isFloat(type))
         values.push_back(jsonNumber(at(i)));
       else
         values.push_back(integerAt(i));

@@ -36,6 +36,8 @@ public:
   int64_t count() const;
   size_t byteSize() const { return count() * (type.bits / 8); }
   double at(int64_t index) const;
+  /// Rounds once to the element type.
+  void set(int64_t index, double value);
   /// Of a tensor of integers or booleans.
   int64_t integerAt(int64_t index) const;
 
@@ -53,6 +55,8 @@ private:
   DLTensor view{};
 };
 
+/// True of f16, bf16, f32 and f64.
+bool isFloat(gatefold_element element);
 /// "f32", "i64", "bool", ...
 llvm::StringRef spelling(gatefold_element element);
 /// "[2, 3]"

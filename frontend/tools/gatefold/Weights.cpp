@@ -23,22 +23,6 @@ struct Offered {
 };
 using Offers = std::map<std::string, Offered>;
 
-void setValue(HostTensor &tensor, int64_t index, double value) {
-  gatefold_element element = tensor.element();
-  char *place = static_cast<char *>(tensor.data()) + index * (element.bits / 8);
-  auto put = [&](auto typed) { std::memcpy(place, &typed, sizeof(typed)); };
-  if (element.code == kDLBool)
-    put(static_cast<uint8_t>(value != 0));
-  else if (element.code == kDLInt && element.bits == 32)
-    put(static_cast<int32_t>(value));
-  else if (element.code == kDLInt)
-    put(static_cast<int64_t>(value));
-  else if (element.bits == 32)
-    put(static_cast<float>(value));
-  else
-    put(value);
-}
-
 ExitStatus openFiles(const CommandLine &line,
                      std::vector<files::TensorFile> &opened, Offers &offers) {
   for (const std::string &path : line.weights) {
@@ -167,25 +151,23 @@ Expected<Weight> randomWeight(const WantedWeight &wanted, uint64_t seed) {
                      ? 1
                      : 1 / std::sqrt(double(wanted.shape.back()));
   for (int64_t i = 0, n = tensor->count(); i < n; ++i)
-    setValue(*tensor, i,
-             wanted.initial ? *wanted.initial
-                            : (2 * numbers.uniform() - 1) * width);
+    tensor->set(i, wanted.initial ? *wanted.initial
+                                  : (2 * numbers.uniform() - 1) * width);
   return Weight{wanted.name, std::move(*tensor)};
 }
 
 void fill(HostTensor &tensor, double value) {
   for (int64_t i = 0, n = tensor.count(); i < n; ++i)
-    setValue(tensor, i, value);
+    tensor.set(i, value);
 }
 
 void fillRandomly(HostTensor &tensor, uint64_t seed, int64_t bound) {
   RandomNumbers numbers(seed);
   for (int64_t i = 0, n = tensor.count(); i < n; ++i) {
     uint8_t code = tensor.element().code;
-    setValue(tensor, i,
-             code == kDLFloat  ? numbers.normal()
-             : code == kDLBool ? double(numbers.below(2))
-                               : double(numbers.below(bound)));
+    tensor.set(i, isFloat(tensor.element()) ? numbers.normal()
+                  : code == kDLBool         ? double(numbers.below(2))
+                                            : double(numbers.below(bound)));
   }
 }
 

@@ -38,7 +38,7 @@ def test_version_and_help():
         (["check", "small.gf", "--dim", "B=1,B=2"], "--dim gives `B` twice"),
         (["check", "small.gf", "--arg", "heads"], "--arg takes NAME=VALUE; found `heads`"),
         (["check", "small.gf", "--arg", "heads="], "--arg takes NAME=VALUE; found `heads=`"),
-        (["check", "small.gf", "--float", "f16"], "models of f16 are not compiled yet"),
+        (["check", "small.gf", "--float", "half"], "--float is f16, bf16, f32 or f64, found `half`"),
         (["check", "small.gf", "--lead", "9"], "--lead is at most 8, found 9"),
         (["check", "small.gf", "--lead", "x"], "for the --lead option: 'x' value invalid"),
         (["check", "small.gf", "--with-input", "mask:11"], "found `mask:11`"),

@@ -222,15 +222,18 @@ void GateFusion::fuse(RewriterBase &rewriter, Group &group) {
   joined += joinElementwise(rewriter, origins, partition);
 }
 
-/// Says of products of a step that look like gates why they stay alone.
+/// Says of products that stay in the step and look like gates why they are
+/// alone. That the input is not the state goes without saying.
 void GateFusion::explainOthers() {
   for (Group &group : groups) {
     Product &product = group.front();
     linalg::ContractOp op = product.op;
-    if (group.size() > 1 || !isa<RecurrenceOp>(op->getParentOp()))
+    if (group.size() > 1 || !isa<RecurrenceOp>(op->getParentOp()) ||
+        !origins.dependsOnState(product.getOther()))
       continue;
     for (Group &other : groups) {
       if (&other == &group || other.front().op->getBlock() != op->getBlock() ||
+          !origins.dependsOnState(other.front().getOther()) ||
           !areAlike(product, other.front()))
         continue;
       remark::missed(op.getLoc(), gateRemark("not-fused"))

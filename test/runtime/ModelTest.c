@@ -70,7 +70,7 @@ static void testMalformed(void) {
   other = sample;
   other.inputs = &input;
   other.input_count = 1;
-  input.element.bits = 16;
+  input.element.bits = 24;
   refuse(&other, "malformed description: tensor 0 `x`: its element type is not "
                  "known");
   input = sample.inputs[X];

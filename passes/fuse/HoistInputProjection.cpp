@@ -98,12 +98,12 @@ private:
       return isKept(body.findAncestorOpInBlock(*user));
     });
   }
-  int64_t elements(Value value);
+  int64_t elements(Value value) { return countElements(value, leadRank); }
   std::string explain(Operation *product);
 
   RecurrenceOp op;
   Block &body;
-  int64_t leadRank;
+  unsigned leadRank;
   llvm::SmallDenseSet<Value> known;
   llvm::SetVector<Operation *> hoisted;
 };
@@ -116,20 +116,6 @@ void Hoisting::findKnown() {
   for (Operation &inner : body)
     if (canComputeAllSteps(op, &inner, isKnown))
       known.insert(inner.result_begin(), inner.result_end());
-}
-
-/// Elements of one row of a step's value; open sizes count as many.
-int64_t Hoisting::elements(Value value) {
-  constexpr int64_t open = 64, most = int64_t(1) << 40;
-  int64_t count = 1;
-  for (int64_t size : cast<RankedTensorType>(value.getType())
-                          .getShape()
-                          .drop_front(leadRank)) {
-    count *=
-        std::clamp<int64_t>(ShapedType::isDynamic(size) ? open : size, 0, most);
-    count = std::min(count, most);
-  }
-  return count;
 }
 
 void Hoisting::addWithOperands(Operation *inner) {

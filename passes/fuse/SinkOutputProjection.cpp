@@ -147,24 +147,14 @@ SmallVector<Value> Sinking::findSources() {
 }
 
 bool Sinking::pays() {
-  constexpr int64_t mostGrowth = 4, open = 64, most = int64_t(1) << 40;
-  auto elements = [&](Value value) {
-    int64_t count = 1;
-    for (int64_t size : cast<RankedTensorType>(value.getType())
-                            .getShape()
-                            .drop_front(leadRank))
-      count = std::min(
-          count * std::min(ShapedType::isDynamic(size) ? open : size, most),
-          most);
-    return count;
-  };
+  constexpr int64_t mostGrowth = 4;
   int64_t needed = 0, given = 0;
   for (Value value : findSources())
-    needed = std::min(needed + elements(value), most);
+    needed += countElements(value, leadRank);
   llvm::SmallDenseSet<Value> seen;
   for (Value value : outputs())
     if (isSunk(value) && seen.insert(value).second)
-      given = std::min(given + elements(value), most);
+      given += countElements(value, leadRank);
   if (needed <= mostGrowth * given)
     return true;
   auto remark = remark::missed(product->getLoc(), remarkOf("not-sunk"));

@@ -186,3 +186,14 @@ bool gatefold::canComputeAllSteps(RecurrenceOp recurrence, Operation *op,
                                   IsKnown isKnown) {
   return Conditions(recurrence, isKnown).hold(op);
 }
+
+int64_t gatefold::countElements(Value value, unsigned leadRank) {
+  constexpr int64_t open = 64, most = int64_t(1) << 40;
+  int64_t count = 1;
+  for (int64_t size :
+       cast<RankedTensorType>(value.getType()).getShape().drop_front(leadRank))
+    if (llvm::MulOverflow(count, ShapedType::isDynamic(size) ? open : size,
+                          count))
+      return most;
+  return std::min(count, most);
+}

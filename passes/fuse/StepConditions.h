@@ -25,6 +25,10 @@ bool isSameAtEachStep(mlir::Value value, mlir::Region &step);
 mlir::Value makeAnew(mlir::RewriterBase &rewriter, mlir::Value value,
                      mlir::Region &step);
 
+/// Elements of one row of a step's value: behind the leading dimensions. Open
+/// sizes count as 64, and no count is above 2^40.
+int64_t countElements(mlir::Value value, unsigned leadRank);
+
 /// Whether a value is known for all steps at once.
 using IsKnown = llvm::function_ref<bool(mlir::Value)>;
 

@@ -69,9 +69,9 @@ makeTargetMachine(const EmitOptions &options) {
     return llvm::createStringError("no processor '%s' among those of %s",
                                    processor.c_str(), triple.str().c_str());
   llvm::TargetOptions targetOptions;
-  // One rounding less where the processor has it; the same in every form of the
-  // code, since all forms are one object.
-  targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  // One rounding less where passes ask for it, nowhere else: bits do not depend
+  // on what happens to stand side by side.
+  targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   auto level = options.optimizationLevel == 0 ? llvm::CodeGenOptLevel::None
                : options.optimizationLevel == 1
                    ? llvm::CodeGenOptLevel::Less

@@ -7,7 +7,6 @@
 
 #include "passes/Pipelines.h"
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -112,19 +111,13 @@ static void buildCpu(OpPassManager &manager, const PipelineOptions &options) {
   clean(manager);
   if (!options.naive)
     manager.addPass(createExpandMath());
+  else
+    manager.addPass(createAllowContraction());
   manager.addPass(createSCFToControlFlowPass());
   manager.addPass(createLowerAssertions());
   manager.addPass(createLowerTeam());
   manager.addPass(createLowerMath());
-  manager.addPass(createConvertVectorToLLVMPass());
-  manager.addPass(createConvertMathToLLVMPass());
-  manager.addPass(createArithToLLVMConversionPass());
-  manager.addPass(createConvertIndexToLLVMPass());
-  manager.addPass(createFinalizeMemRefToLLVMConversionPass());
-  manager.addPass(createUBToLLVMConversionPass());
-  manager.addPass(createConvertControlFlowToLLVMPass());
-  manager.addPass(createConvertFuncToLLVMPass());
-  manager.addPass(createReconcileUnrealizedCastsPass());
+  manager.addPass(createLowerToLLVM());
 }
 
 ArrayRef<Phase> gatefold::getPhases() {

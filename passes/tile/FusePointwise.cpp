@@ -10,10 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
-#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/PointwiseGroups.h"
 
@@ -27,62 +24,6 @@ using namespace gatefold;
 using linalg::GenericOp;
 using linalg::LinalgOp;
 
-/// Named operations whose bodies can join others.
-static void generalize(func::FuncOp function) {
-  SmallVector<LinalgOp> named;
-  function.walk([&](LinalgOp op) {
-    if (isa<linalg::MapOp, linalg::TransposeOp, linalg::BroadcastOp,
-            linalg::ReduceOp>(op))
-      named.push_back(op);
-  });
-  IRRewriter rewriter(function.getContext());
-  for (LinalgOp op : named) {
-    rewriter.setInsertionPoint(op);
-    (void)linalg::generalizeNamedOp(rewriter, op);
-  }
-}
-
-/// Whether an operation only says where elements come from.
-static bool isCopy(GenericOp op) {
-  return op.getNumReductionLoops() == 0 && op.getNumDpsInputs() == 1 &&
-         op.getNumDpsInits() == 1 &&
-         op.getBody()->getTerminator()->getOperand(0) ==
-             op.getBody()->getArgument(0);
-}
-
-/// Copies and broadcasts are read where they come from.
-static bool shouldInline(OpOperand *operand) {
-  auto producer = operand->get().getDefiningOp<GenericOp>();
-  auto user = cast<LinalgOp>(operand->getOwner());
-  if (!producer || !isCopy(producer) || user.getNumReductionLoops() != 0)
-    return false;
-  AffineMap map = producer.getIndexingMapsArray()[0];
-  if (!map.isProjectedPermutation())
-    return false;
-  // One transposition for many is better than many times one.
-  bool isInOrder = true;
-  unsigned previous = 0;
-  for (auto [place, expression] : llvm::enumerate(map.getResults())) {
-    unsigned dim = cast<AffineDimExpr>(expression).getPosition();
-    isInOrder &= place == 0 || dim > previous;
-    previous = dim;
-  }
-  return isInOrder || producer.getResult(0).hasOneUse();
-}
-
-static LogicalResult inlineCopies(func::FuncOp function) {
-  RewritePatternSet patterns(function.getContext());
-  linalg::populateElementwiseOpsFusionPatterns(patterns, shouldInline);
-  linalg::populateFoldReshapeOpsByCollapsingPatterns(
-      patterns, [](OpOperand *operand) {
-        auto user = dyn_cast<GenericOp>(operand->getOwner());
-        return user && user.getNumReductionLoops() == 0 &&
-               operand->get().getDefiningOp<tensor::ExpandShapeOp>();
-      });
-  tensor::populateFoldTensorEmptyPatterns(patterns);
-  return applyPatternsGreedily(function, std::move(patterns));
-}
-
 namespace {
 /// Makes one operation of a group.
 class GroupFusion {
@@ -90,8 +31,8 @@ public:
   GroupFusion(IRRewriter &rewriter, PointwiseGroup &group)
       : rewriter(rewriter), group(group) {}
 
-  /// Whether it could be done.
-  bool run();
+  /// Empty, or why it could not be done.
+  StringRef run();
 
 private:
   bool moveReadersBehind();
@@ -294,27 +235,30 @@ void GroupFusion::makeBody(GenericOp fused) {
   linalg::YieldOp::create(rewriter, fused.getLoc(), yielded);
 }
 
-bool GroupFusion::run() {
+StringRef GroupFusion::run() {
   // Another group may have moved some.
   llvm::sort(group.members, [](GenericOp left, GenericOp right) {
     return left->isBeforeInBlock(right);
   });
-  if (!moveReadersBehind())
-    return false;
   collectOperands();
-  SmallVector<Value> operands, inits;
   SmallVector<AffineMap> maps;
-  SmallVector<Location> locations;
-  for (auto [value, map] : inputs) {
-    operands.push_back(value);
+  for (auto [value, map] : inputs)
     maps.push_back(map);
-  }
+  for (OpResult result : results)
+    maps.push_back(cast<GenericOp>(result.getOwner())
+                       .getIndexingMapMatchingResult(result));
+  if (!inversePermutation(concatAffineMaps(maps, rewriter.getContext())))
+    return "no operand would have all dimensions";
+  if (!moveReadersBehind())
+    return "what stands between writes what they read";
+  SmallVector<Value> operands, inits;
+  SmallVector<Location> locations;
+  for (auto [value, map] : inputs)
+    operands.push_back(value);
   rewriter.setInsertionPoint(group.members.back());
   SmallVector<Type> types;
   for (OpResult result : results) {
-    auto member = cast<GenericOp>(result.getOwner());
     inits.push_back(makeInit(result));
-    maps.push_back(member.getIndexingMapMatchingResult(result));
     types.push_back(result.getType());
   }
   auto iterators = group.members.front().getIteratorTypesArray();
@@ -334,7 +278,7 @@ bool GroupFusion::run() {
   writeStates(fused);
   for (GenericOp member : llvm::reverse(group.members))
     rewriter.eraseOp(member);
-  return true;
+  return "";
 }
 
 namespace {
@@ -353,9 +297,9 @@ void FusePointwise::fuse(IRRewriter &rewriter, Block &block) {
     size_t members = group->members.size();
     auto options =
         remark::RemarkOpts::name("pointwise").category("gf-fuse-pointwise");
-    if (!GroupFusion(rewriter, *group).run()) {
-      remark::missed(loc, options)
-          << "not fused: what stands between writes what they read";
+    StringRef reason = GroupFusion(rewriter, *group).run();
+    if (!reason.empty()) {
+      remark::missed(loc, options) << ("not fused: " + reason).str();
       continue;
     }
     ++groupsFused;
@@ -367,8 +311,7 @@ void FusePointwise::fuse(IRRewriter &rewriter, Block &block) {
 
 void FusePointwise::runOnOperation() {
   func::FuncOp function = getOperation();
-  generalize(function);
-  if (failed(inlineCopies(function)))
+  if (failed(preparePointwise(function)))
     return signalPassFailure();
   IRRewriter rewriter(&getContext());
   SmallVector<Block *> blocks;

@@ -4,6 +4,7 @@
 #ifndef PASSES_TILE_PASSES_H
 #define PASSES_TILE_PASSES_H
 
+#include "dialect/GatefoldDialect.h"
 #include "passes/PassCommon.h"
 
 namespace gatefold {

@@ -9,6 +9,7 @@
 #ifndef PASSES_TILE_POINTWISEGROUPS_H
 #define PASSES_TILE_POINTWISEGROUPS_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
@@ -57,6 +58,10 @@ private:
   llvm::SmallVector<std::unique_ptr<PointwiseGroup>> groups;
   llvm::DenseMap<mlir::Operation *, PointwiseGroup *> groupOf;
 };
+
+/// Brings a function into the form that groups are found in: no copies, and no
+/// constants as tensors, among what its operations read.
+llvm::LogicalResult preparePointwise(mlir::func::FuncOp function);
 
 /// Whether an operation is one of those that are grouped: each of its results
 /// has an element for each iteration, or for each without the last dimension.

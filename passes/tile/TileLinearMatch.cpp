@@ -171,13 +171,16 @@ FailureOr<Contraction> gatefold::matchContraction(LinalgOp op,
     return failure();
   if (candidates.size() == 1)
     return candidates[0];
-  // Weights are packed once; else the operand that more rows share.
+  // Weights are packed once; else the columns are those of the result, so that
+  // it comes out in its order.
   if (candidates[0].isPrepared != candidates[1].isPrepared)
     return candidates[candidates[1].isPrepared];
-  auto rowsOf = [](const Contraction &contraction) {
-    int64_t rows = contraction.count(contraction.rows);
-    return ShapedType::isDynamic(rows) ? std::numeric_limits<int64_t>::max()
-                                       : rows;
+  unsigned last = candidates[0].resultMap.getNumResults() - 1;
+  auto givesColumns = [&](const Contraction &contraction) {
+    return contraction.resultMap.getNumResults() != 0 &&
+           llvm::is_contained(contraction.columns,
+                              contraction.resultMap.getDimPosition(last));
   };
-  return candidates[rowsOf(candidates[1]) > rowsOf(candidates[0])];
+  return candidates[!givesColumns(candidates[0]) &&
+                    givesColumns(candidates[1])];
 }

@@ -10,11 +10,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/GatefoldOps.h"
-#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/support/Entry.h"
 #include "passes/team/Group.h"
 #include "passes/team/Passes.h"
+#include "passes/team/Sections.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_DISTRIBUTE
@@ -28,9 +28,6 @@ using namespace gatefold;
 static constexpr int64_t typicalSize = 16;
 /// Below it an operation is done by one rank: some two tenths of a microsecond.
 static constexpr int64_t leastShared = 20000;
-/// What makes a thread worth its start, which may have to be woken: some ten
-/// microseconds.
-static constexpr int64_t workOfRank = 1000000;
 /// Of an extent of so many rows each rank has enough, whatever their number.
 static constexpr int64_t manyRows = 1024;
 
@@ -45,8 +42,7 @@ public:
   }
 
   LogicalResult run();
-  /// gatefold_useful_ranks(symbols), from the work before it is shared.
-  void makeUsefulRanks(ModuleOp module, unsigned symbolCount);
+  Extents &getExtents() { return extents; }
 
   unsigned shared = 0, alone = 0;
 
@@ -59,25 +55,20 @@ private:
   FailureOr<Operation *> share(Operation *op, const ExtentList &excluded);
   FailureOr<Operation *> distributeRegions(Operation *op,
                                            const ExtentList &excluded);
+  FailureOr<Operation *> emitSections(Sections &sections,
+                                      const ExtentList &excluded);
   Operation *makeSingle(Operation *first);
   bool isWorthSharing(Operation *op);
   bool canShare(Operation *op, const ExtentList &excluded);
 
   func::FuncOp entry;
   Extents extents;
+  /// Loops that have been looked at as the first of two sections.
+  llvm::SmallPtrSet<Operation *, 8> first;
   /// Lives as long as `extents`, which remembers values of it.
   SmallVector<Operation *> replaced;
 };
 } // namespace
-
-static bool isOverSymbols(AffineExpr size, unsigned count) {
-  bool isOver = true;
-  size.walk([&](AffineExpr part) {
-    if (auto symbol = dyn_cast<AffineSymbolExpr>(part))
-      isOver &= symbol.getPosition() < count;
-  });
-  return isOver;
-}
 
 /// The work between two barriers: of one iteration.
 static Work workOfStep(Operation *op, Extents &extents) {
@@ -193,80 +184,46 @@ FailureOr<Operation *> Distribution::emitGroup(Group &group,
   return choice.getOperation();
 }
 
-//===----------------------------------------------------------------------===//
-// One rank
-//===----------------------------------------------------------------------===//
-
-/// Lets rank 0 alone execute `first` and what follows it, as far as that is not
-/// worth sharing.
-Operation *Distribution::makeSingle(Operation *first) {
-  SmallVector<Operation *> items, between;
-  llvm::SmallPtrSet<Value, 8> written;
-  bool writesAny = false;
-  auto noteWrites = [&](Operation *item) {
-    item->walk([&](Operation *op) {
-      if (isStructured(op)) {
-        for (const Access &access : getAccesses(op, nullptr, extents)) {
-          if (access.isWrite)
-            written.insert(access.root);
-          writesAny |= access.isWrite && !access.root;
-        }
-      } else if (op->getNumRegions() == 0 && !isNeutral(op) &&
-                 !isa<memref::LoadOp>(op)) {
-        auto store = dyn_cast<memref::StoreOp>(op);
-        Value root = store ? getRoot(store.getMemRef()) : Value();
-        written.insert(root);
-        writesAny |= !root;
-      }
-    });
-  };
-  for (Operation *op = first; op; op = op->getNextNode()) {
-    if (op->hasTrait<OpTrait::IsTerminator>())
-      break;
-    if (auto load = dyn_cast<memref::LoadOp>(op)) {
-      Value root = getRoot(load.getMemRef());
-      if (writesAny || !root || written.contains(root))
-        break;
-      between.push_back(op);
-      continue;
+/// Two ranks take one part each; fewer or more share what stands in both.
+FailureOr<Operation *> Distribution::emitSections(Sections &sections,
+                                                  const ExtentList &excluded) {
+  SmallVector<Operation *> items = sections.getItems();
+  for (Operation *op : sections.between)
+    if (items.front()->isBeforeInBlock(op))
+      op->moveBefore(items.front());
+  OpBuilder builder(items.front());
+  Location loc = items.front()->getLoc();
+  ++shared;
+  Value two = arith::ConstantIndexOp::create(builder, loc, 2);
+  Value areTwo = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                       TeamSizeOp::create(builder, loc), two);
+  auto choice =
+      scf::IfOp::create(builder, loc, areTwo, /*withElseRegion=*/true);
+  OpBuilder inside = choice.getThenBodyBuilder();
+  emitForall(inside, loc, [&](OpBuilder &body, Value, Value rank) {
+    Value zero = arith::ConstantIndexOp::create(body, loc, 0);
+    Value isFirst =
+        arith::CmpIOp::create(body, loc, arith::CmpIPredicate::eq, rank, zero);
+    auto part = scf::IfOp::create(body, loc, isFirst, /*withElseRegion=*/true);
+    for (int number : {0, 1}) {
+      OpBuilder own =
+          number == 0 ? part.getThenBodyBuilder() : part.getElseBodyBuilder();
+      for (Operation *item : sections.parts[number])
+        own.clone(*item);
     }
-    if (isNeutral(op)) {
-      between.push_back(op);
-      continue;
-    }
-    if (op != first && (op->getNumResults() != 0 || isWorthSharing(op)))
-      break;
-    items.push_back(op);
-    noteWrites(op);
-  }
-  for (Operation *op : between)
-    if (first->isBeforeInBlock(op))
-      op->moveBefore(first);
-  ++alone;
-  Location loc = first->getLoc();
-  OpBuilder builder(first);
-  // Memory of what one rank does alone need not be there for each.
-  for (Operation *item : items)
-    item->walk([&](memref::AllocOp alloc) {
-      SmallVector<Value> sizes;
-      for (Value size : alloc.getDynamicSizes()) {
-        sizes.push_back(
-            extents.emit(builder, alloc.getLoc(), extents.index(size)));
-        if (!sizes.back())
-          return;
-      }
-      alloc->moveBefore(first);
-      alloc.getDynamicSizesMutable().assign(sizes);
-    });
-  builder.setInsertionPoint(first);
-  return emitForall(builder, loc, [&](OpBuilder &inside, Value, Value rank) {
-    Value zero = arith::ConstantIndexOp::create(inside, loc, 0);
-    Value isFirst = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::eq,
-                                          rank, zero);
-    auto only = scf::IfOp::create(inside, loc, isFirst);
-    for (Operation *item : items)
-      item->moveBefore(only.thenBlock()->getTerminator());
   });
+  Operation *end = choice.elseBlock()->getTerminator();
+  for (Operation *item : items)
+    item->moveBefore(end);
+  if (failed(distribute(*choice.elseBlock(), excluded)))
+    return failure();
+  return choice.getOperation();
+}
+
+Operation *Distribution::makeSingle(Operation *first) {
+  ++alone;
+  return gatefold::makeSingle(
+      first, [&](Operation *op) { return isWorthSharing(op); }, extents);
 }
 
 //===----------------------------------------------------------------------===//
@@ -290,20 +247,31 @@ FailureOr<Operation *> Distribution::share(Operation *op,
   if (op->getNumResults() != 0 || !isa<scf::ForOp>(op))
     return distributeRegions(op, excluded);
   Work step = workOfStep(op, extents);
-  bool holdsForall = op->walk([](scf::ForallOp) {
-                         return WalkResult::interrupt();
-                       }).wasInterrupted();
-  if (holdsForall || step.estimate(1) >= workWorthSharing)
+  bool holdsLoop = op->walk([&](Operation *inner) {
+                       return inner != op && isa<LoopLikeOpInterface>(inner)
+                                  ? WalkResult::interrupt()
+                                  : WalkResult::advance();
+                     }).wasInterrupted();
+  bool isAlwaysWorth = step.estimate(1) >= workWorthSharing;
+  if (isAlwaysWorth && holdsLoop)
     return distributeRegions(op, excluded);
   OpBuilder builder(op);
   Location loc = op->getLoc();
-  Value work = step.emit(builder, loc, [&](AffineExpr size) {
-    return extents.emit(builder, loc, size);
-  });
-  Value least = arith::ConstantOp::create(
-      builder, loc, builder.getF64FloatAttr(double(workWorthSharing)));
-  Value isWorth = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGE,
-                                        work, least);
+  // One rank is spared the parts of steps, whose sizes the compiler knows less
+  // of.
+  Value isWorth = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::ugt, TeamSizeOp::create(builder, loc),
+      arith::ConstantIndexOp::create(builder, loc, 1));
+  if (!isAlwaysWorth) {
+    Value work = step.emit(builder, loc, [&](AffineExpr size) {
+      return extents.emit(builder, loc, size);
+    });
+    Value least = arith::ConstantOp::create(
+        builder, loc, builder.getF64FloatAttr(double(workWorthSharing)));
+    Value isLarge = arith::CmpFOp::create(
+        builder, loc, arith::CmpFPredicate::OGE, work, least);
+    isWorth = arith::AndIOp::create(builder, loc, isWorth, isLarge);
+  }
   auto choice =
       scf::IfOp::create(builder, loc, isWorth, /*withElseRegion=*/true);
   choice.getElseBodyBuilder().clone(*op);
@@ -320,6 +288,14 @@ LogicalResult Distribution::distribute(Block &block,
     if (isNeutral(op) || op->hasTrait<OpTrait::IsTerminator>() ||
         isa<memref::LoadOp, scf::ForallOp>(op))
       continue;
+    if (isa<scf::ForOp>(op) && isWorthSharing(op) && first.insert(op).second)
+      if (std::optional<Sections> sections = findSections(op, extents)) {
+        FailureOr<Operation *> last = emitSections(*sections, excluded);
+        if (failed(last))
+          return failure();
+        op = *last;
+        continue;
+      }
     if (std::optional<Group> group = findGroup(op, excluded)) {
       FailureOr<Operation *> last = emitGroup(*group, excluded);
       if (failed(last))
@@ -342,43 +318,6 @@ LogicalResult Distribution::distribute(Block &block,
     op = makeSingle(op);
   }
   return success();
-}
-
-void Distribution::makeUsefulRanks(ModuleOp module, unsigned symbolCount) {
-  Work work = Work::of(entry.getBody().front(), extents);
-  Location loc = entry.getLoc();
-  OpBuilder builder(module.getContext());
-  builder.setInsertionPointToEnd(module.getBody());
-  Type i64 = builder.getI64Type();
-  auto pointer = LLVM::LLVMPointerType::get(module.getContext());
-  auto function =
-      func::FuncOp::create(builder, loc, usefulRanksFunction,
-                           builder.getFunctionType({pointer}, {i64}));
-  builder.setInsertionPointToStart(function.addEntryBlock());
-  SmallVector<Value> symbols;
-  for (unsigned i = 0; i < symbolCount; ++i) {
-    Value place =
-        LLVM::GEPOp::create(builder, loc, pointer, i64, function.getArgument(0),
-                            ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(i))});
-    Value symbol = LLVM::LoadOp::create(builder, loc, i64, place);
-    symbols.push_back(arith::IndexCastOp::create(
-        builder, loc, builder.getIndexType(), symbol));
-  }
-  Value total = work.emit(builder, loc, [&](AffineExpr size) -> Value {
-    return isOverSymbols(size, symbolCount)
-               ? affine::expandAffineExpr(builder, loc, size, {}, symbols)
-               : Value();
-  });
-  Value each = arith::ConstantOp::create(
-      builder, loc, builder.getF64FloatAttr(double(workOfRank)));
-  total = arith::DivFOp::create(builder, loc, total, each);
-  Value most =
-      arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(1 << 20));
-  total = arith::MinNumFOp::create(builder, loc, total, most);
-  Value ranks = arith::FPToSIOp::create(builder, loc, i64, total);
-  Value one = arith::ConstantIntOp::create(builder, loc, i64, 1);
-  ranks = arith::MaxSIOp::create(builder, loc, ranks, one);
-  func::ReturnOp::create(builder, loc, ranks);
 }
 
 LogicalResult Distribution::run() {
@@ -405,7 +344,8 @@ struct Distribute : gatefold::impl::DistributeBase<Distribute> {
     Distribution distribution(entry,
                               succeeded(interface) ? &*interface : nullptr);
     if (succeeded(interface))
-      distribution.makeUsefulRanks(module, interface->dimensions.size());
+      makeUsefulRanks(entry, interface->dimensions.size(),
+                      distribution.getExtents());
     if (failed(distribution.run()))
       return signalPassFailure();
     groupsShared += distribution.shared;

@@ -81,6 +81,13 @@ emitForall(mlir::OpBuilder &builder, mlir::Location loc,
                                    mlir::Value rank)>
                body);
 
+/// Lets rank 0 alone execute `first` and what follows it, as far as that is not
+/// worth sharing. The scf.forall that holds it.
+mlir::Operation *
+makeSingle(mlir::Operation *first,
+           llvm::function_ref<bool(mlir::Operation *)> isWorthSharing,
+           Extents &extents);
+
 } // namespace gatefold
 
 #endif // PASSES_TEAM_GROUP_H

@@ -40,7 +40,8 @@ def Distribute : Pass<"gf-distribute", "::mlir::ModuleOp"> {
     what it wrote itself, become one group, with loops among them: a recurrence is then
     split by its batch, without a barrier in it. Where the extent may be too small
     for that, another version is kept, chosen in the run: a loop with a barrier after each
-    group of a step. What is not worth a barrier is done by rank 0.
+    group of a step. Two loops that have nothing to do with each other, as two directions, are one rank's
+    each where there are two. What is not worth a barrier is done by rank 0.
 
     ```mlir
     linalg.exp ins(%a : memref<?x64xf32>) outs(%b : memref<?x64xf32>)

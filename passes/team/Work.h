@@ -39,6 +39,11 @@ private:
 /// What is worth waiting for twice: some two microseconds.
 inline constexpr int64_t workWorthSharing = 200000;
 
+/// Adds gatefold_useful_ranks(symbols) to the module: how many ranks at most
+/// are worth their start, by the work of the entry as it is now.
+void makeUsefulRanks(mlir::func::FuncOp entry, unsigned symbolCount,
+                     Extents &extents);
+
 } // namespace gatefold
 
 #endif // PASSES_TEAM_WORK_H

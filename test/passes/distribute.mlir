@@ -158,3 +158,47 @@ func.func @gatefold_run_entry(%x: memref<4096x512xf32>, %y: memref<4096xf32>, %z
   linalg.reduce {arith.addf} ins(%z : memref<512x4096xf32>) outs(%w : memref<512xf32>) dimensions = [1]
   return
 }
+
+// -----
+
+// Two loops that have nothing to do with each other, as two directions: each is
+// one rank's where there are two, without a barrier in it.
+// CHECK-LABEL: func @gatefold_run_entry(
+// TEAM-LABEL: func @gatefold_run_entry(
+func.func @gatefold_run_entry(%a: memref<1x512xf32>, %b: memref<1x512xf32>, %p: memref<8x512x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c50 = arith.constant 50 : index
+  // CHECK: %[[TWO:.*]] = arith.cmpi eq, %{{.*}}, %c2
+  // CHECK: scf.if %[[TWO]] {
+  // CHECK-NEXT: scf.forall (%[[RANK:.*]]) in
+  // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[RANK]], %c0
+  // CHECK-NEXT: scf.if %[[FIRST]] {
+  // CHECK: scf.for
+  // CHECK: linalg.copy {{.*}} outs(%arg0
+  // CHECK: } else {
+  // CHECK: scf.for
+  // CHECK: linalg.copy {{.*}} outs(%arg1
+  // CHECK: } else {
+  // CHECK: scf.forall
+  // TEAM: scf.if
+  // TEAM: scf.if
+  // TEAM: scf.for
+  // TEAM-NOT: gf.team_barrier
+  // TEAM: scf.for
+  // TEAM-NOT: gf.team_barrier
+  // TEAM: linalg.copy {{.*}} outs(%arg1
+  // TEAM: gf.team_barrier
+  // TEAM: else
+  scf.for %t = %c0 to %c50 step %c1 {
+    %z = memref.alloc() : memref<1x512xf32>
+    gf.linear %a, %p outs(%z : memref<1x512xf32>) : memref<1x512xf32>, memref<8x512x64xf32>
+    linalg.copy ins(%z : memref<1x512xf32>) outs(%a : memref<1x512xf32>)
+  }
+  scf.for %t = %c0 to %c50 step %c1 {
+    %z = memref.alloc() : memref<1x512xf32>
+    gf.linear %b, %p outs(%z : memref<1x512xf32>) : memref<1x512xf32>, memref<8x512x64xf32>
+    linalg.copy ins(%z : memref<1x512xf32>) outs(%b : memref<1x512xf32>)
+  }
+  return
+}

@@ -65,11 +65,19 @@ static Function getFunction(Operation *op) {
       .Default(Function());
 }
 
-/// The function in f32; of 16 bits the argument is extended and the result
+/// Whether MathBuilder has a function for an element type: all in f32, and so
+/// in 16 bits; in f64 those of rotary positions.
+static bool isCovered(Function function, Type element) {
+  if (element.isF64())
+    return function == &MathBuilder::sin || function == &MathBuilder::cos;
+  return element.isF32() || element.isF16() || element.isBF16();
+}
+
+/// The function; of 16 bits the argument is extended and the result
 /// rounded.
 static Value build(ImplicitLocOpBuilder &b, Function function, Value x) {
   Type type = x.getType();
-  bool isNarrow = !getElementTypeOrSelf(type).isF32();
+  bool isNarrow = getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 32;
   if (isNarrow) {
     Type wide = b.getF32Type();
     if (auto shaped = dyn_cast<ShapedType>(type))
@@ -106,7 +114,7 @@ struct ExpandMath : gatefold::impl::ExpandMathBase<ExpandMath> {
         rewriter.eraseOp(call.op);
         continue;
       }
-      if (!type.isF32() && !type.isF16() && !type.isBF16()) {
+      if (!isCovered(call.function, type)) {
         std::string text;
         llvm::raw_string_ostream(text)
             << call.op->getName() << " of " << type << " calls libm";

@@ -28,7 +28,6 @@ static constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
 
 /// Adding it rounds to a whole number that stands in the low bits.
 static constexpr double rounder = 0x1.8p23;
-static constexpr double doubleRounder = 0x1.8p52;
 static constexpr double log2e = 0x1.715476p+0;
 /// log(2): the first part has 16 bits, so that its products with exponents are
 /// exact.
@@ -359,51 +358,4 @@ Value MathBuilder::log1p(Value x) {
   // The numbers next to -1 are -1 + 2^-24 and less than -1.
   result = logSpecial(x, result, -0x1.fffffep-1, -1);
   return math::CopySignOp::create(b, result, x);
-}
-
-//===----------------------------------------------------------------------===//
-// Sine and cosine
-//===----------------------------------------------------------------------===//
-
-/// sin(|x| + quarters * pi/2). The argument is reduced in f64, where pi/2 in
-/// two parts reaches far; polynomials on [-pi/4, pi/4] of both functions, of
-/// which the quadrant takes one, and its sign.
-Value MathBuilder::sinCos(Value x, int quarters) {
-  Type type = x.getType();
-  Value absolute = math::AbsFOp::create(b, x);
-  Value wide =
-      arith::ExtFOp::create(b, floatLike(type, b.getF64Type()), absolute);
-  Value offset = number(wide, doubleRounder);
-  Value rounded = fma(wide, 0x1.45f306dc9c883p-1, offset);
-  Value quadrants = subtract(rounded, offset);
-  Value rest = fma(quadrants, -0x1.921fb54442d18p+0, wide);
-  rest = fma(quadrants, -0x1.1a62633145c06p-54, rest);
-  rest = arith::TruncFOp::create(b, type, rest);
-  rest = atLeast(atMost(rest, 1), -1);
-  Value quadrant =
-      arith::TruncIOp::create(b, integerLike(type, 32), bits(rounded));
-  if (quarters != 0)
-    quadrant = arith::AddIOp::create(b, quadrant, integer(quadrant, quarters));
-
-  Value square = multiply(rest, rest);
-  Value sine =
-      polynomial(square, {-0x1.555544p-3, 0x1.1106c6p-7, -0x1.991c26p-13});
-  sine = fma(multiply(square, rest), sine, rest);
-  Value cosine = polynomial(
-      square, {1, -0.5, 0x1.55554ap-5, -0x1.6c0c26p-10, 0x1.99e714p-16});
-  Value isOdd = arith::CmpIOp::create(
-      b, arith::CmpIPredicate::ne,
-      arith::AndIOp::create(b, quadrant, integer(quadrant, 1)),
-      integer(quadrant, 0));
-  Value result = arith::SelectOp::create(b, isOdd, cosine, sine);
-  Value sign = arith::ShLIOp::create(
-      b, arith::AndIOp::create(b, quadrant, integer(quadrant, 2)),
-      integer(quadrant, 30));
-  // The sine is odd, the sign of its zeros included.
-  if (quarters == 0) {
-    Value word = bits(x);
-    Value ownSign = arith::AndIOp::create(b, word, integer(word, 0x80000000));
-    sign = arith::XOrIOp::create(b, sign, ownSign);
-  }
-  return fromBits(arith::XOrIOp::create(b, bits(result), sign), type);
 }

@@ -15,8 +15,9 @@
 
 namespace gatefold {
 
-/// Builds at `b`; every argument is f32 or a vector of it. Errors are in units
-/// in the last place, the largest over all arguments.
+/// Builds at `b`; every argument is f32 or a vector of it, of sine and cosine
+/// also f64. Errors are in units in the last place, the largest over all
+/// arguments of f32.
 class MathBuilder {
 public:
   explicit MathBuilder(mlir::ImplicitLocOpBuilder &b) : b(b) {}

@@ -180,8 +180,8 @@ def ExpandMath : Pass<"gf-expand-math", "::mlir::ModuleOp"> {
     exp, exp2, expm1, log, log2, log10, log1p, tanh, erf, sin, cos and the sigmoid
     1 / (1 + exp(-x)) in f32 become arithmetic without branches and calls, the same on
     a number as on a lane of a vector, by `MathBuilders.h`, which states their errors. Of
-    f16 and bf16 the argument is extended and the result rounded; f64 stays for
-    `gf-lower-math`, as do pow and the functions not named.
+    f16 and bf16 the argument is extended and the result rounded; of f64 sin and cos are
+    done, the others stay for `gf-lower-math`, as do pow and the functions not named.
 
     ```mlir
     %y = math.exp %x : vector<16xf32>

@@ -190,3 +190,28 @@ def test_the_same_bits_in_every_place(compiler, library, tmp_path):
             assert numpy.isnan(found[name][i]) and numpy.isnan(alone[name]) or (
                 alone[name].view(numpy.int32) == found[name][i].view(numpy.int32)
             ), (name, number)
+
+
+@pytest.mark.parametrize("name, function", [("sin", numpy.sin), ("cos", numpy.cos)])
+def test_sine_and_cosine_in_f64(compiler, name, function):
+    """Against extended precision: near 0, near multiples of pi/2, at far positions."""
+    text = f"model m(x: [N]) -> [N] {{\n  return {name}(x)\n}}\n"
+    library = compiler.library(text, "--float", "f64").prepare({})
+    generator = numpy.random.default_rng(79)
+    quarters = numpy.arange(-20000, 20000) * (math.pi / 4)
+    x = numpy.concatenate([
+        quarters, numpy.nextafter(quarters, 1e9), generator.normal(size=100000) * 10,
+        10.0 ** generator.uniform(-300, 0, 10000), generator.uniform(-1e7, 1e7, 100000),
+        generator.uniform(-2.0**48, 2.0**48, 100000), [math.inf, -math.inf, math.nan, 0.0, -0.0],
+    ])  # fmt: skip
+    found = library.run(x=x)["output"]
+    with numpy.errstate(invalid="ignore"):
+        exact = function(x.astype(numpy.longdouble))
+    numpy.testing.assert_array_equal(numpy.isnan(found), numpy.isnan(exact))
+    finite = numpy.isfinite(found)
+    found, exact, x = found[finite], exact[finite], x[finite]
+    unit = numpy.spacing(abs(exact).astype(numpy.float64))
+    error = abs(found - exact) / unit
+    worst = numpy.argmax(error)
+    assert error[worst] <= 2, (x[worst], error[worst])
+    assert numpy.signbit(found[-1]) == (name == "sin") and not numpy.signbit(found[-2])

@@ -119,6 +119,17 @@ func.func @half(%x: vector<4xf16>, %y: bf16) -> (vector<4xf16>, bf16) {
   return %0, %1 : vector<4xf16>, bf16
 }
 
+// Positions are turned into angles in f64.
+// CHECK-LABEL: func @double
+func.func @double(%x: vector<8xf64>) -> (vector<8xf64>, vector<8xf64>) {
+  // CHECK-NOT: math.{{sin|cos}}
+  // CHECK-NOT: arith.truncf
+  // CHECK: return
+  %0 = math.sin %x : vector<8xf64>
+  %1 = math.cos %x : vector<8xf64>
+  return %0, %1 : vector<8xf64>, vector<8xf64>
+}
+
 // CHECK-LABEL: func @left
 func.func @left(%x: f64, %y: f32) -> (f64, f32, f32) {
   // CHECK: math.exp %{{.*}} : f64

@@ -13,6 +13,10 @@
 
 namespace gatefold {
 
+/// Attribute of a product: the width of its panels, 0 for a plain loop; instead
+/// of what would be chosen.
+inline constexpr llvm::StringLiteral tileName = "gf.tile";
+
 struct ProductForm {
   /// 0 where the product is left as it is, and why.
   int64_t panelWidth = 0;

@@ -145,7 +145,8 @@ def TileLinear : Pass<"gf-tile-linear", "::mlir::func::FuncOp"> {
     ```
 
     What stays says in a remark why: few columns, few rows of a matrix that would be packed
-    in each run, sums over one operand alone, integers.
+    in each run, sums over one operand alone, integers. `gf.tile = WIDTH` on a product says
+    instead what it is to be: panels of this width, or with 0 a plain loop.
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",

@@ -26,6 +26,9 @@ using namespace mlir;
 using namespace gatefold;
 using linalg::LinalgOp;
 
+/// Wider panels would only be emptier.
+static constexpr int64_t mostPanelWidth = 1024;
+
 static std::string nameCount(int64_t count) {
   return ShapedType::isDynamic(count) ? "?" : std::to_string(count);
 }
@@ -84,7 +87,14 @@ void TileLinear::lower(IRRewriter &rewriter, LinalgOp op,
   ProductForm form = chooseProductForm(
       target, getElementTypeOrSelf(op->getResult(0).getType()),
       contraction->count(contraction->rows), columns, contraction->isPrepared);
-  if (form.panelWidth == 0) {
+  if (auto given = op->getAttrOfType<IntegerAttr>(tileName))
+    form = {given.getInt(), "as its gf.tile says"};
+  if (form.panelWidth < 0 || form.panelWidth > mostPanelWidth) {
+    op->emitError("expected a width of panels from 0 to ")
+        << mostPanelWidth << " as gf.tile, found " << form.panelWidth;
+    return signalPassFailure();
+  }
+  if (form.panelWidth == 0 || contraction->columns.empty()) {
     remark::missed(op.getLoc(), remarkOptions())
         << ("product " + sizes + " not packed: " + form.reason);
     return;

@@ -230,3 +230,25 @@ func.func @in_a_loop(%h: tensor<?x64xf32>, %given: tensor<?x64xf32>, %t: index) 
   }
   return %last : tensor<?x64xf32>
 }
+
+// -----
+
+#m_k = affine_map<(m, n, k) -> (m, k)>
+#n_k = affine_map<(m, n, k) -> (n, k)>
+#m_n = affine_map<(m, n, k) -> (m, n)>
+
+// A product may say itself what it is to be.
+// CHECK-LABEL: func @given
+// CHECK: gf.pack {{.*}} into tensor<4x40x16xf32>
+// CHECK-NOT: gf.pack
+// CHECK: linalg.contract
+// REMARK: remark: {{.*}}product 64x40 packed in panels of 16
+// REMARK: remark: {{.*}}product 64x40 not packed: as its gf.tile says
+func.func @given(%x: tensor<8x40xf32>, %w: tensor<64x40xf32>, %o: tensor<8x64xf32>)
+    -> (tensor<8x64xf32>, tensor<8x64xf32>) {
+  %p = linalg.contract indexing_maps = [#m_k, #n_k, #m_n] {gf.tile = 16 : i64}
+      ins(%x, %w : tensor<8x40xf32>, tensor<64x40xf32>) outs(%o : tensor<8x64xf32>) -> tensor<8x64xf32>
+  %q = linalg.contract indexing_maps = [#m_k, #n_k, #m_n] {gf.tile = 0 : i64}
+      ins(%x, %w : tensor<8x40xf32>, tensor<64x40xf32>) outs(%o : tensor<8x64xf32>) -> tensor<8x64xf32>
+  return %p, %q : tensor<8x64xf32>, tensor<8x64xf32>
+}

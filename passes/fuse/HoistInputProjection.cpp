@@ -5,8 +5,8 @@
 // product over all steps, whose slices are a sequence of the recurrence.
 //
 // Exactness: each element is a sum of the same terms in the same order. What
-// else moves is one operation per element, the same one; none is parted from an
-// addition with which it could be one FMA. Only where a product
+// else moves is one operation per element, the same one, rounded on its own
+// wherever it stands. Only where a product
 // is split at a concatenation is its sum that of two: the second half is added
 // to the first as a whole, unless a later pass lets it begin there. Steps that
 // are padding are computed from padding, row by row, and are never read.
@@ -36,34 +36,6 @@ static remark::RemarkOpts remarkOf(StringRef name) {
 static bool isView(Operation *op) {
   return isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
              tensor::CollapseShapeOp, tensor::CastOp>(op);
-}
-
-/// Whether an operation, or the body of a linalg operation, ends in a float
-/// multiplication.
-static bool endsInMultiplication(Operation *op) {
-  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  if (!linalgOp)
-    return isa<arith::MulFOp>(op);
-  return linalgOp.getNumReductionLoops() == 0 &&
-         llvm::any_of(
-             linalgOp.getBlock()->getTerminator()->getOperands(),
-             [](Value value) { return value.getDefiningOp<arith::MulFOp>(); });
-}
-
-/// Whether an operation of `body` adds something to `value`.
-static bool isSummand(Value value, Block &body) {
-  return llvm::any_of(value.getUses(), [&](OpOperand &use) {
-    Operation *user = use.getOwner();
-    if (user->getBlock() != &body)
-      return false;
-    if (isView(user))
-      return isSummand(user->getResult(0), body);
-    auto linalgOp = dyn_cast<linalg::LinalgOp>(user);
-    if (!linalgOp)
-      return isa<arith::AddFOp, arith::SubFOp>(user);
-    return llvm::any_of(linalgOp.getMatchingBlockArgument(&use).getUsers(),
-                        llvm::IsaPred<arith::AddFOp, arith::SubFOp>);
-  });
 }
 
 namespace {
@@ -169,15 +141,10 @@ int64_t Hoisting::addedBy(ArrayRef<Operation *> left) {
 
 /// Leaves `inner` in the step where that makes the sequences smaller: views of
 /// one value, and what is cheap to compute from values that are sequences
-/// anyway; and a multiplication beside the addition with which it is rounded
-/// once.
+/// anyway.
 bool Hoisting::leaveBehind(Operation *inner) {
   if (isUsedAhead(inner))
     return false;
-  if (endsInMultiplication(inner) && isSummand(inner->getResult(0), body)) {
-    hoisted.remove(inner);
-    return true;
-  }
   SmallVector<Operation *> group = {inner};
   if (isView(inner)) {
     for (Operation *other : inner->getOperand(0).getUsers())

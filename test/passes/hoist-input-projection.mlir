@@ -56,9 +56,8 @@ func.func @input_and_state(%x: tensor<?x?x5xf32>, %h: tensor<?x4xf32>, %w: tenso
 #y = affine_map<(d0, d1) -> (d0)>
 #v = affine_map<(d0) -> (d0)>
 
-// Gates leave too, and what is computed from them; 1 - z is computed in the step, where z
-// is needed anyway, and so is a product beside its sum: one FMA. A gather before a product
-// is one of all steps, its table not.
+// Gates and what is computed from them leave too; 1 - z is computed in the step, where z
+// is needed anyway. A gather before a product is one of all steps, its table not.
 // CHECK-LABEL: func @gates_of_the_input
 // CHECK-SAME: %[[X:.*]]: tensor<?xi64>, %[[H:.*]]: tensor<4xf32>, %[[TABLE:.*]]: tensor<9x4xf32>
 func.func @gates_of_the_input(%x: tensor<?xi64>, %h: tensor<4xf32>, %table: tensor<9x4xf32>,
@@ -72,10 +71,10 @@ func.func @gates_of_the_input(%x: tensor<?xi64>, %h: tensor<4xf32>, %table: tens
   // CHECK: tensor.extract %[[TABLE]][%{{.*}}, %[[COLUMN]]]
   // CHECK: linalg.contract {{.*}} tensor<4x4xf32>, tensor<?x4xf32>
   // CHECK: %[[Z:.*]] = math.tanh %{{.*}} : tensor<?x4xf32>
-  // CHECK: %[[Q:.*]] = linalg.contract {{.*}} tensor<4x4xf32>, tensor<?x4xf32>
-  // CHECK: gf.recurrence sequences(%[[Z]], %[[Q]] :
+  // CHECK: linalg.contract {{.*}} tensor<4x4xf32>, tensor<?x4xf32>
+  // CHECK: %[[C:.*]] = arith.mulf %[[Z]], %{{.*}} : tensor<?x4xf32>
+  // CHECK: gf.recurrence sequences(%[[Z]], %[[C]] :
   // CHECK-NEXT: ^step(
-  // CHECK-NEXT: arith.mulf
   // CHECK-NEXT: arith.subf
   // CHECK-NEXT: arith.mulf
   // CHECK-NEXT: arith.mulf

@@ -99,6 +99,8 @@ static void buildBufferize(OpPassManager &manager,
 
 static void buildCpu(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createOutlineKernels());
+  if (!options.naive)
+    manager.addPass(createOutlineLoops());
   manager.addPass(createPackToVectors());
   manager.addPass(createLinearToVectors());
   if (!options.naive)

@@ -202,6 +202,51 @@ struct LinearToVectors : gatefold::impl::LinearToVectorsBase<LinearToVectors> {
     }
   }
 
+  /// Of more than two dimensions: a call of a function that finds which rows
+  /// lie at one distance, and loops over the others; one for all such products.
+  void callManyDimensional(LinearOp op, const ProductTypes &types,
+                           func::FuncOp kernel, SymbolTable &symbols,
+                           llvm::StringMap<func::FuncOp> &kernels) {
+    constexpr int64_t open = ShapedType::kDynamic;
+    int64_t rank = getBuffer(op.getOutput()).getRank();
+    Value initial = op.getInitial();
+    bool isSum = initial && initial == op.getOutput();
+    int64_t initialRank = initial && !isSum ? getBuffer(initial).getRank() : 0;
+    std::string name = types.getName() + "_of_" + std::to_string(rank);
+    if (initial)
+      name += isSum ? "_sum" : initialRank == 1 ? "_row" : "_from";
+    auto getType = [&](Type element, int64_t rank) {
+      return getOpenBuffer(element, SmallVector<int64_t>(rank, open), 1);
+    };
+    SmallVector<Value> operands = {op.getX(), op.getPanels(), op.getOutput()};
+    SmallVector<Type> operandTypes = {
+        getType(types.x, rank),
+        getOpenBuffer(types.panels, {open, open, types.width}, 2),
+        getType(types.output, rank)};
+    if (initialRank > 0) {
+      operands.push_back(initial);
+      operandTypes.push_back(getType(types.initial, initialRank));
+    }
+    func::FuncOp &function = kernels[name];
+    if (!function) {
+      function = makeKernelFunction(op.getLoc(), name, operandTypes);
+      symbols.insert(function);
+      Block &body = function.getBody().front();
+      auto builder = OpBuilder::atBlockEnd(&body);
+      ValueRange values = body.getArguments();
+      Value from = initialRank > 0 ? values[3] : isSum ? values[2] : Value();
+      auto product = LinearOp::create(builder, op.getLoc(), Type(), values[0],
+                                      values[1], from, values[2]);
+      func::ReturnOp::create(builder, op.getLoc());
+      ProductCalls(product, kernel).make();
+      product.erase();
+    }
+    KernelBuilder builder(op.getLoc(), op);
+    for (auto [operand, type] : llvm::zip(operands, operandTypes))
+      operand = memref::CastOp::create(builder, type, operand);
+    func::CallOp::create(builder, function, operands);
+  }
+
   void lower(LinearOp op, const TargetDescription &target, SymbolTable &symbols,
              llvm::StringMap<func::FuncOp> &kernels) {
     auto getElement = [](Value buffer) {
@@ -231,7 +276,11 @@ struct LinearToVectors : gatefold::impl::LinearToVectorsBase<LinearToVectors> {
       symbols.insert(kernel);
       ++kernelsMade;
     }
-    ProductCalls(op, kernel).make();
+    func::FuncOp made = kernel;
+    if (getBuffer(op.getOutput()).getRank() > 2)
+      callManyDimensional(op, types, made, symbols, kernels);
+    else
+      ProductCalls(op, made).make();
   }
 };
 } // namespace

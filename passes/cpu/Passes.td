@@ -28,6 +28,28 @@ def OutlineKernels : Pass<"gf-outline-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def OutlineLoops : Pass<"gf-outline-loops", "::mlir::ModuleOp"> {
+  let summary = "Loops that stand in a module several times to functions";
+  let description = [{
+    Of loops around calls of kernels, products and packings, those that are equal but
+    for the values they use become calls of one private function: the forms of an
+    attention for one and for many ranks, and those of equal layers. Loops with parts of
+    ranks, barriers or assertions stay in the entry, as do loops of less than three
+    calls and loops that give values.
+
+    ```mlir
+    scf.for %i = %c0 to %n step %c12 { ... } // and the same elsewhere with %m
+    // becomes
+    call @gatefold_loop(%n, ...)
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let statistics = [
+    Statistic<"loopsOutlined", "loops", "Loops moved to functions">,
+    Statistic<"functionsMade", "functions", "Functions made for them">
+  ];
+}
+
 def PackToVectors : Pass<"gf-pack-to-vectors", "::mlir::ModuleOp"> {
   let summary = "Packings of a matrix into panels to calls of kernels";
   let description = [{
@@ -105,10 +127,14 @@ def LinalgToVectors : Pass<"gf-linalg-to-vectors", "::mlir::func::FuncOp"> {
       the lanes, then what was in the result before. Other results of the same operation
       may be stored on the way, as in `e[j] = exp(s[j] - m), sum += e[j]`.
 
+    A sum of products takes each with one rounding (`math.fma`), where the processor
+    does that.
+
     Neighbouring loops through which every operand steps as through one are joined
-    first. Operands whose lanes are apart are gathered where that pays. What has no
-    vector form (a body with regions, an arg max across lanes, results with gaps)
-    is left to `gf-linalg-to-loops`, with a remark that says why.
+    first. Operands whose lanes are apart are gathered where that pays. A loop in the
+    body steps for all lanes at once if its bounds are the same for all. What has no
+    vector form (other regions, an arg max across lanes, results with gaps) is left
+    to `gf-linalg-to-loops`, with a remark that says why.
 
     ```mlir
     linalg.exp ins(%x : memref<100xf32>) outs(%y : memref<100xf32>)
@@ -124,8 +150,8 @@ def LinalgToVectors : Pass<"gf-linalg-to-vectors", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect"
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
   let statistics = [
     Statistic<"operationsVectorized", "operations", "Operations on vectors">,
@@ -195,6 +221,24 @@ def ExpandMath : Pass<"gf-expand-math", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"functionsExpanded", "functions", "Functions expanded">];
 }
 
+def AllowContraction : Pass<"gf-allow-contraction", "::mlir::ModuleOp"> {
+  let summary = "A product and the sum that takes it may be rounded once";
+  let description = [{
+    Products, sums and differences of floats get `fastmath<contract>`. The naive
+    path has it, where every operation is its own loop. The fast path names each
+    `math.fma` itself: which operations meet in one loop depends on what was fused
+    there, and what an element comes out as must not.
+
+    ```mlir
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32 // with contract on both: one instruction
+    ```
+  }];
+  let statistics = [
+    Statistic<"operationsFlagged", "operations", "Operations that may contract">
+  ];
+}
+
 def LowerMath : Pass<"gf-lower-math", "::mlir::ModuleOp"> {
   let summary = "Functions without an instruction become calls of libm";
   let description = [{
@@ -203,6 +247,18 @@ def LowerMath : Pass<"gf-lower-math", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"
+  ];
+}
+
+def LowerToLLVM : Pass<"gf-lower-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Arithmetic, buffers, vectors and functions to the llvm dialect";
+  let description = [{
+    What upstream has one pass each for, in one conversion. Buffers become structs;
+    where one is taken apart in the function that put it together, the parts are used
+    instead.
+  }];
+  let dependentDialects = [
+    "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"
   ];
 }
 

@@ -29,6 +29,9 @@ using linalg::LinalgOp;
 /// Wider panels would only be emptier.
 static constexpr int64_t mostPanelWidth = 1024;
 
+/// Windows that overlap more often take memory, not time.
+static constexpr int64_t mostOverlaps = 32;
+
 static std::string nameCount(int64_t count) {
   return ShapedType::isDynamic(count) ? "?" : std::to_string(count);
 }
@@ -87,6 +90,10 @@ void TileLinear::lower(IRRewriter &rewriter, LinalgOp op,
   ProductForm form = chooseProductForm(
       target, getElementTypeOrSelf(op->getResult(0).getType()),
       contraction->count(contraction->rows), columns, contraction->isPrepared);
+  if (int64_t overlaps = contraction->countOverlaps();
+      ShapedType::isDynamic(overlaps) || overlaps > mostOverlaps)
+    form = {0, "its windows would hold each element " + nameCount(overlaps) +
+                   " times"};
   if (auto given = op->getAttrOfType<IntegerAttr>(tileName))
     form = {given.getInt(), "as its gf.tile says"};
   if (form.panelWidth < 0 || form.panelWidth > mostPanelWidth) {

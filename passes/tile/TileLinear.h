@@ -30,6 +30,10 @@ struct Contraction {
   /// Whether the weights depend on parameters alone.
   bool isPrepared = false;
 
+  /// How many times each element of x is in the windows that are gathered from
+  /// it, at most; ShapedType::kDynamic if that is not known.
+  int64_t countOverlaps() const;
+
   /// The product of the sizes of some loops, or ShapedType::kDynamic.
   int64_t count(llvm::ArrayRef<unsigned> loops) const;
 };

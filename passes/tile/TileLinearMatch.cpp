@@ -24,6 +24,35 @@ int64_t Contraction::count(ArrayRef<unsigned> loops) const {
   return product;
 }
 
+int64_t Contraction::countOverlaps() const {
+  int64_t overlaps = 1;
+  for (AffineExpr expression : xMap.getResults()) {
+    if (isa<AffineDimExpr>(expression))
+      continue;
+    // Taps of a window, and by how much the next one is further on.
+    SmallVector<unsigned> taps;
+    for (unsigned loop : summed)
+      if (expression.isFunctionOfDim(loop))
+        taps.push_back(loop);
+    int64_t stride = 1;
+    for (unsigned row : rows) {
+      SmallVector<AffineExpr> values(
+          xMap.getNumDims(), getAffineConstantExpr(0, xMap.getContext()));
+      values[row] = getAffineConstantExpr(1, xMap.getContext());
+      if (auto step =
+              dyn_cast<AffineConstantExpr>(expression.replaceDims(values)))
+        stride = std::max(stride, step.getValue());
+    }
+    int64_t count = this->count(taps);
+    if (ShapedType::isDynamic(count) ||
+        llvm::MulOverflow(overlaps,
+                          std::max<int64_t>(llvm::divideCeil(count, stride), 1),
+                          overlaps))
+      return ShapedType::kDynamic;
+  }
+  return overlaps;
+}
+
 bool gatefold::isZeroTensor(Value value) {
   if (auto fill = value.getDefiningOp<linalg::FillOp>())
     return matchPattern(fill.getInputs()[0], m_AnyZeroFloat());

@@ -252,3 +252,23 @@ func.func @given(%x: tensor<8x40xf32>, %w: tensor<64x40xf32>, %o: tensor<8x64xf3
       ins(%x, %w : tensor<8x40xf32>, tensor<64x40xf32>) outs(%o : tensor<8x64xf32>) -> tensor<8x64xf32>
   return %p, %q : tensor<8x64xf32>, tensor<8x64xf32>
 }
+
+// -----
+
+// Windows far longer than their distance stay windows.
+#x = affine_map<(b, n, l, c, k) -> (b, c, l + k)>
+#w = affine_map<(b, n, l, c, k) -> (n, c, k)>
+#y = affine_map<(b, n, l, c, k) -> (b, n, l)>
+// CHECK-LABEL: func @long_windows
+// CHECK-NOT: gf.linear
+// REMARK: remark: {{.*}}product 32x320 not packed: its windows would hold each element 64 times
+func.func @long_windows(%x: tensor<?x5x?xf32>, %w: tensor<32x5x64xf32>, %o: tensor<?x32x?xf32>) -> tensor<?x32x?xf32> {
+  %p = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : tensor<?x5x?xf32>, tensor<32x5x64xf32>) outs(%o : tensor<?x32x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %m = arith.mulf %a, %b : f32
+    %t = arith.addf %s, %m : f32
+    linalg.yield %t : f32
+  } -> tensor<?x32x?xf32>
+  return %p : tensor<?x32x?xf32>
+}

@@ -208,13 +208,20 @@ Value SizeResolver::boundIndex(Value value) {
   Operation *op = value.getDefiningOp();
   if (exact || !bounds || !op || depth == deepest)
     return exact;
+  if (auto known = indexBounds.find(value); known != indexBounds.end())
+    return known->second;
   ++depth;
   IRMapping mapping;
   Value bound;
   if (isa<arith::MinSIOp, arith::MinUIOp>(op)) {
-    bound = boundIndex(op->getOperand(0));
-    if (!bound)
-      bound = boundIndex(op->getOperand(1));
+    // Both bound it; one may be far larger than the other.
+    Value left = boundIndex(op->getOperand(0));
+    Value right = boundIndex(op->getOperand(1));
+    mapping.map(op->getOperand(0), left);
+    mapping.map(op->getOperand(1), right);
+    bound = left && right ? builder.clone(*op, mapping)->getResult(0)
+            : left        ? left
+                          : right;
   } else if (isa<arith::AddIOp, arith::MulIOp, arith::MaxSIOp, arith::MaxUIOp,
                  arith::DivUIOp, arith::DivSIOp, arith::CeilDivUIOp,
                  arith::CeilDivSIOp>(op)) {
@@ -233,7 +240,7 @@ Value SizeResolver::boundIndex(Value value) {
     }
   }
   --depth;
-  return bound;
+  return indexBounds[value] = bound;
 }
 
 /// Whether `op` divides by at least 1.

@@ -65,7 +65,7 @@ private:
   SizeLeaf sizeLeaf;
   IndexLeaf indexLeaf;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> sizes;
-  llvm::DenseMap<mlir::Value, mlir::Value> indices;
+  llvm::DenseMap<mlir::Value, mlir::Value> indices, indexBounds;
   mlir::Value culprit;
   unsigned depth = 0;
 };

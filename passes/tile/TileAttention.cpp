@@ -47,6 +47,10 @@ struct TileAttention : gatefold::impl::TileAttentionBase<TileAttention> {
         given ? std::clamp<int64_t>(given.getInt(), 1, 1 << 16) : 24;
     AttentionTiling tiling(op, rewriter, target, rows);
     if (Operation *unsupported = tiling.findUnsupported()) {
+      if (op->hasAttr(algorithmGivenName))
+        return op.emitError("attention cannot be scheduled as resident: its '")
+               << unsupported->getName().getStringRef()
+               << "' cannot be computed for a block of queries";
       remark::missed(op.getLoc(), options)
           << "attention: not in blocks of queries, for its '"
           << unsupported->getName().getStringRef() << "'";

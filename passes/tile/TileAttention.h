@@ -13,6 +13,7 @@
 #include "passes/tile/Slices.h"
 #include "passes/tile/TileAttentionBody.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace gatefold {
 
@@ -57,6 +58,16 @@ struct PackedKeys {
   mlir::Value panels, first;
 };
 
+/// A value that is the same for all queries and computed before the loops over
+/// them, once for each index of some leading dimensions.
+struct KeptValue {
+  enum class Form { Whole, Keys, Values };
+  mlir::Value value;
+  Form form = Form::Whole;
+  /// One for all leading indices.
+  mlir::Value storage;
+};
+
 /// An operand of a structured operation and how its loops read it.
 struct TileInput {
   mlir::Value value;
@@ -89,7 +100,7 @@ private:
   mlir::Value toIndex(mlir::Value integer);
   mlir::Value toValue(mlir::OpFoldResult size);
 
-  // TileAttention.cpp: loops.
+  // TileAttentionLoops.cpp: loops.
   mlir::Value away(mlir::Value offset, int64_t distance);
   mlir::Value ofSequence(mlir::Value tensor);
   llvm::SmallVector<FixedIndex> fixLead(mlir::Value operand,
@@ -97,13 +108,27 @@ private:
   /// The last key before which a block of keys that begins at `key` may begin:
   /// sums along the keys then have the same order wherever blocks begin.
   mlir::Value alignKey(mlir::Value key);
-  void findReach();
-  void enterDepth(unsigned depth);
-  void makeUniform(mlir::Operation *inner);
-  mlir::Value lowerUniform(mlir::Operation *inner);
-  PackedKeys pack(mlir::Value matrix, int64_t along);
+  void findReach(uint64_t known);
+  mlir::Value enterLoop(mlir::Value bound, mlir::Value step,
+                        llvm::SmallVectorImpl<mlir::Value> &carried);
+  void leaveLoops(unsigned count, llvm::SmallVectorImpl<mlir::Value> &carried);
   void findBlock(mlir::Value start);
   mlir::LogicalResult makeBlock(llvm::SmallVectorImpl<mlir::Value> &carried);
+
+  // TileAttentionUniform.cpp: what is the same for all queries.
+  void collectKept();
+  llvm::SmallVector<mlir::OpFoldResult> sizesOf(mlir::Value value);
+  llvm::SmallVector<mlir::OpFoldResult> panelSizes(const KeptValue &kept);
+  mlir::Value placeOf(mlir::Value storage, uint64_t mask,
+                      llvm::SmallVector<mlir::OpFoldResult> &offsets,
+                      llvm::SmallVector<mlir::OpFoldResult> &sizes);
+  mlir::LogicalResult keepUniform();
+  void makeKept(uint64_t mask);
+  void makeUniform(uint64_t known, bool isInBlock);
+  void cloneUniform(mlir::Operation *inner);
+  mlir::Value lowerUniform(mlir::Operation *inner);
+  mlir::Value firstPacked(const KeptValue &kept);
+  mlir::Value pack(const KeptValue &kept, mlir::Value output);
 
   // TileAttentionLift.cpp: operations for all queries of a block.
   mlir::LogicalResult lift(mlir::Operation *inner);
@@ -170,7 +195,10 @@ private:
   bool cutsKeys;
 
   mlir::Value queryCount, keyCount;
-  llvm::SmallVector<mlir::Value> lead;
+  /// Number of each leading dimension, and the index, or null, of it.
+  llvm::SmallVector<mlir::Value> leadCounts, lead;
+  llvm::SmallVector<mlir::scf::ForOp> loops;
+  llvm::SmallVector<KeptValue> kept;
   KeyReach reach;
   QueryBlock block;
   llvm::DenseMap<mlir::Value, Tile> tiles;

@@ -37,7 +37,7 @@ static int64_t rankOf(Value value) {
 void AttentionBody::findDependences() {
   unsigned queries = op.getQueries().size(), keys = op.getKeys().size(),
            pairs = op.getPairs().size();
-  unsigned leadRank = op.getLeadRank();
+  unsigned leadRank = std::min(op.getLeadRank(), mostLeadRank);
   for (BlockArgument argument : op.getBody().getArguments()) {
     unsigned number = argument.getArgNumber();
     bool isIndex = number + 2 >= op.getBody().getNumArguments();
@@ -52,10 +52,10 @@ void AttentionBody::findDependences() {
     }
     for (unsigned dim = 0; dim < leadRank; ++dim)
       if (op.getLeadAxis(number, dim))
-        depths[argument] = dim + 1;
+        leads[argument] |= uint64_t(1) << dim;
   }
   auto isPerSequence = [](Value value) { return value && rankOf(value) > 0; };
-  unsigned reachDepth =
+  reachLead =
       isPerSequence(op.getLengths()) || isPerSequence(op.getOffset()) ? 1 : 0;
 
   for (Operation &inner : op.getBody().front()) {
@@ -66,19 +66,19 @@ void AttentionBody::findDependences() {
     bool depends =
         isa<RowSoftmaxOp, RowNeighboursOp, RowTopKOp, RowValuesOp>(inner) ||
         (visible && !visible.getAnyQuery());
-    unsigned depth = visible ? reachDepth : 0;
+    uint64_t lead = visible ? reachLead : 0;
     // A size is the same for all queries.
     if (isa<tensor::DimOp>(inner))
       used.clear();
     for (Value value : used) {
       depends |= isPerQuery(value);
-      depth = std::max(depth, getDepth(value));
+      lead |= getLead(value);
     }
     for (Value result : inner.getResults()) {
       if (depends)
         perQuery.insert(result);
       else
-        depths[result] = depth;
+        leads[result] = lead;
     }
   }
 }

@@ -24,13 +24,17 @@ void prepareAttentionBody(AttentionOp op, mlir::RewriterBase &rewriter);
 /// Answers questions about the values of the region.
 class AttentionBody {
 public:
+  /// With more leading dimensions than these, answers are not right.
+  static constexpr unsigned mostLeadRank = 64;
   explicit AttentionBody(AttentionOp op);
 
   /// Whether the value may be another one for each query.
   bool isPerQuery(mlir::Value value) const { return perQuery.contains(value); }
-  /// How many of the leading dimensions a value that is the same for all
-  /// queries belongs to: it is known inside of as many loops.
-  unsigned getDepth(mlir::Value value) const { return depths.lookup(value); }
+  /// The leading dimensions, as bits, along which a value that is the same for
+  /// all queries changes.
+  uint64_t getLead(mlir::Value value) const { return leads.lookup(value); }
+  /// Those along which the keys that are reached change.
+  uint64_t getReachLead() const { return reachLead; }
   /// The dimension along the keys, if any.
   std::optional<int64_t> getKeyDim(mlir::Value value) const;
   /// Whether a loop of a structured operation runs along the keys.
@@ -65,7 +69,8 @@ private:
 
   AttentionOp op;
   llvm::DenseSet<mlir::Value> perQuery;
-  llvm::DenseMap<mlir::Value, unsigned> depths;
+  llvm::DenseMap<mlir::Value, uint64_t> leads;
+  uint64_t reachLead = 0;
   mutable llvm::DenseMap<std::pair<void *, unsigned>, int> dimNumbers;
   mutable llvm::EquivalenceClasses<int> dims;
   static constexpr int keyClass = 0;

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/tile/TileAttention.h"
@@ -30,13 +31,19 @@ static int64_t rankOf(Value value) {
 // Buffers
 //===----------------------------------------------------------------------===//
 
-/// An empty tensor of sizes that are known before a run, and of it the part
-/// that the block needs.
+/// A tensor of sizes that are known before a run, and of it the part that the
+/// block needs.
 Value AttentionTiling::makeBuffer(ArrayRef<OpFoldResult> sizes,
                                   ArrayRef<OpFoldResult> most, Type element) {
-  Value whole = tensor::EmptyOp::create(rewriter, loc, most, element);
   if (sizes == most)
-    return whole;
+    return tensor::EmptyOp::create(rewriter, loc, most, element);
+  // Not an empty tensor, of which a part is but a smaller one: the distance of
+  // rows is meant.
+  SmallVector<int64_t> shape;
+  SmallVector<Value> dynamicSizes;
+  dispatchIndexOpFoldResults(most, dynamicSizes, shape);
+  Value whole = bufferization::AllocTensorOp::create(
+      rewriter, loc, RankedTensorType::get(shape, element), dynamicSizes);
   return tensor::ExtractSliceOp::create(
       rewriter, loc, whole,
       SmallVector<OpFoldResult>(sizes.size(), rewriter.getIndexAttr(0)), sizes,
@@ -68,8 +75,10 @@ AttentionTiling::tileSizes(Value value, bool most, ValueRange dynamicSizes) {
     Value dynamicSize;
     if (type.isDynamicDim(dim) && next < dynamicSizes.size())
       dynamicSize = dynamicSizes[next++];
-    if (cutsKeys && keyDim == dim)
-      sizes.push_back(most ? block.mostColumns : block.columns);
+    if (keyDim == dim && most && type.getRank() == 1)
+      sizes.push_back(block.mostColumns);
+    else if (keyDim == dim && cutsKeys)
+      sizes.push_back(most ? getAsOpFoldResult(keyCount) : block.columns);
     else if (!type.isDynamicDim(dim))
       sizes.push_back(rewriter.getIndexAttr(type.getDimSize(dim)));
     else if (keyDim == dim || !dynamicSize)
@@ -175,7 +184,8 @@ Value AttentionTiling::wholeTile(Value value) {
                          tensor::getMixedSizes(rewriter, loc, tile.value));
     most.append(sizes.begin() + 1, sizes.end());
     if (std::optional<int64_t> keyDim = body.getKeyDim(value); keyDim && type)
-      most[*keyDim + 1] = block.mostColumns;
+      most[*keyDim + 1] = rank == 1 ? block.mostColumns
+                                    : getAsOpFoldResult(keyCount);
     Value buffer = makeBuffer(sizes, most,
                               type ? type.getElementType() : value.getType());
     AffineMap all = rewriter.getMultiDimIdentityMap(rank + 1);

@@ -9,9 +9,10 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/support/Entry.h"
+#include "passes/support/Entry.h"
 #include "passes/tile/ResultSizes.h"
 #include "passes/tile/TileAttention.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace gatefold;
@@ -108,7 +109,11 @@ Value AttentionTiling::alignKey(Value key) {
   return rewriter.createOrFold<arith::MulIOp>(loc, key, step);
 }
 
-void AttentionTiling::findReach() {
+/// What is known of it once the leading indices of `known` are.
+void AttentionTiling::findReach(uint64_t known) {
+  reach = {};
+  if ((body.getReachLead() & ~known) != 0)
+    return;
   reach.offset = op.getOffset() ? toIndex(ofSequence(op.getOffset()))
                                 : minus(keyCount, queryCount);
   reach.end = keyCount;
@@ -165,7 +170,13 @@ void AttentionTiling::findBlock(Value start) {
     block.end = keyCount;
     block.columns = getAsOpFoldResult(keyCount);
   }
-  block.mostColumns = getAsOpFoldResult(keyCount);
+  // Rows begin at lines of the cache, and not all at the same place of it, as
+  // they would if their distance were a power of two.
+  int64_t line = arenaAlignment / 4;
+  Value lines = rewriter.createOrFold<arith::DivUIOp>(
+      loc, plus(keyCount, constant(2 * line - 1)), constant(line));
+  block.mostColumns = getAsOpFoldResult(
+      rewriter.createOrFold<arith::MulIOp>(loc, lines, constant(line)));
   block.wholeFirst =
       reach.first
           ? clamp(plus(plus(reach.first, start), minus(rows, one)), block.first,
@@ -175,148 +186,6 @@ void AttentionTiling::findBlock(Value start) {
       reach.last ? least(reach.end, plus(plus(reach.last, start), one))
                  : reach.end;
   block.wholeEnd = clamp(endOfFirst, block.wholeFirst, block.end);
-}
-
-//===----------------------------------------------------------------------===//
-// What is the same for all queries
-//===----------------------------------------------------------------------===//
-
-/// A matrix in panels, with as many columns in a panel as the target's product
-/// takes. Of keys and values that no query reaches nothing is read.
-PackedKeys AttentionTiling::pack(Value matrix, int64_t along) {
-  auto type = cast<RankedTensorType>(matrix.getType());
-  int64_t width = target.getPanelWidth(type.getElementType());
-  Value lanes = constant(width);
-  auto panelsFor = [&](Value columns) {
-    Value sum = plus(columns, constant(width - 1));
-    return rewriter.createOrFold<arith::DivUIOp>(loc, sum, lanes);
-  };
-  Value across = getSize(rewriter, loc, matrix, along);
-  Value steps = getSize(rewriter, loc, matrix, 1 - along);
-  SmallVector<OpFoldResult> most = {getAsOpFoldResult(panelsFor(across)),
-                                    getAsOpFoldResult(steps),
-                                    rewriter.getIndexAttr(width)};
-  SmallVector<OpFoldResult> sizes = most;
-  SmallVector<OpFoldResult> from(2, rewriter.getIndexAttr(0));
-  SmallVector<OpFoldResult> size =
-      tensor::getMixedSizes(rewriter, loc, matrix);
-  // Scores of all keys may be looked at; of the values only what is reached is.
-  Value first = constant(0);
-  if (reach.reachEnd && (cutsKeys || along == 1)) {
-    first = reach.reachFirst;
-    if (along == 0)
-      first = alignKey(first);
-    Value keys = least(minus(reach.reachEnd, first), keyCount);
-    from[0] = getAsOpFoldResult(first);
-    size[0] = getAsOpFoldResult(keys);
-    sizes[along] = getAsOpFoldResult(
-        least(along == 0 ? panelsFor(keys) : keys, toValue(most[along])));
-  }
-  Value source = tensor::ExtractSliceOp::create(
-      rewriter, loc, matrix, from, size,
-      SmallVector<OpFoldResult>(2, rewriter.getIndexAttr(1)));
-  Value output = makeBuffer(sizes, most, type.getElementType());
-  Value panels = PackOp::create(rewriter, loc, output.getType(), source,
-                                rewriter.getI64IntegerAttr(along), output)
-                     .getResult();
-  return {panels, first};
-}
-
-/// A row operation that is the same for all queries.
-Value AttentionTiling::lowerUniform(Operation *inner) {
-  if (auto scores = dyn_cast<RowScoresOp>(inner))
-    return makeProduct(tiles.lookup(scores.getQuery()).value,
-                       tiles.lookup(scores.getKeys()).value,
-                       /*alongRows=*/true);
-  if (auto dim = dyn_cast<tensor::DimOp>(inner)) {
-    Value source = dim.getSource();
-    int64_t number = *dim.getConstantIndex();
-    if (body.getKeyDim(source) == number)
-      return keyCount;
-    if (auto argument = dyn_cast<BlockArgument>(source);
-        argument && argument.getOwner()->getParentOp() == op) {
-      Value operand = op->getOperand(argument.getArgNumber());
-      return getSize(rewriter, loc, operand,
-                     rankOf(operand) - rankOf(argument) + number);
-    }
-  }
-  if (auto visible = dyn_cast<RowVisibleOp>(inner)) {
-    Value empty = tensor::EmptyOp::create(
-        rewriter, loc, ArrayRef<OpFoldResult>{getAsOpFoldResult(keyCount)},
-        rewriter.getI1Type());
-    return makeGeneric(
-        {}, {{empty, mapOf({0}, 1)}}, /*reducesKeys=*/false,
-        [&](OpBuilder &builder, ValueRange) -> SmallVector<Value> {
-          Value key = linalg::IndexOp::create(builder, loc, 0);
-          Value behind =
-              arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
-                                    key, reach.reachFirst);
-          Value before =
-              arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
-                                    key, reach.reachEnd);
-          return {arith::AndIOp::create(builder, loc, behind, before)};
-        })[0];
-  }
-  return {};
-}
-
-void AttentionTiling::makeUniform(Operation *inner) {
-  if (Value value = lowerUniform(inner)) {
-    tiles[inner->getResult(0)].value =
-        castTo(rewriter, loc, value, inner->getResult(0).getType());
-    return;
-  }
-  IRMapping mapping;
-  for (auto &[value, tile] : tiles)
-    mapping.map(value, tile.value);
-  Operation *copy = rewriter.clone(*inner, mapping);
-  for (auto [result, value] : llvm::zip(inner->getResults(), copy->getResults()))
-    tiles[result].value = value;
-}
-
-/// Once the first `depth` leading indices are known.
-void AttentionTiling::enterDepth(unsigned depth) {
-  auto isPerSequence = [](Value value) { return value && rankOf(value) > 0; };
-  unsigned reachDepth =
-      isPerSequence(op.getLengths()) || isPerSequence(op.getOffset()) ? 1 : 0;
-  if (depth == reachDepth)
-    findReach();
-  unsigned queries = op.getQueries().size();
-  for (BlockArgument argument : op.getBody().getArguments()) {
-    unsigned number = argument.getArgNumber();
-    if (body.isPerQuery(argument) || body.getDepth(argument) != depth ||
-        argument.use_empty())
-      continue;
-    Value operand = op->getOperand(number);
-    bool isPair = number >= queries + op.getKeys().size() &&
-                  number < queries + op.getKeys().size() + op.getPairs().size();
-    int64_t operandLead = rankOf(operand) - rankOf(argument) - (isPair ? 1 : 0);
-    SmallVector<FixedIndex> fixed = fixLead(operand, operandLead);
-    if (isPair)
-      fixed.emplace_back(operandLead, constant(0));
-    tiles[argument].value =
-        castTo(rewriter, loc, takeSlice(rewriter, loc, operand, fixed),
-               argument.getType());
-  }
-  for (Operation &inner : op.getBody().front())
-    if (inner.getNumResults() != 0 && !body.isPerQuery(inner.getResult(0)) &&
-        body.getDepth(inner.getResult(0)) == depth)
-      makeUniform(&inner);
-  auto packAt = [&](Value matrix, int64_t along,
-                    llvm::DenseMap<Value, PackedKeys> &panels) {
-    if (!body.isPerQuery(matrix) && body.getDepth(matrix) == depth &&
-        !panels.contains(matrix))
-      panels[matrix] = pack(tiles.lookup(matrix).value, along);
-  };
-  for (Operation &inner : op.getBody().front())
-    TypeSwitch<Operation *>(&inner)
-        .Case([&](RowScoresOp scores) {
-          if (body.isPerQuery(scores.getQuery()))
-            packAt(scores.getKeys(), 0, keyPanels);
-        })
-        .Case([&](RowValuesOp values) {
-          packAt(values.getValues(), 1, valuePanels);
-        });
 }
 
 //===----------------------------------------------------------------------===//
@@ -388,7 +257,7 @@ LogicalResult AttentionTiling::run() {
       });
   if (failed(sizes))
     return failure();
-  SmallVector<Value> carried, bounds;
+  SmallVector<Value> carried;
   for (auto [result, shape] : llvm::zip(op.getResults(), *sizes)) {
     auto type = cast<RankedTensorType>(result.getType());
     Value empty =
@@ -396,31 +265,45 @@ LogicalResult AttentionTiling::run() {
     carried.push_back(castTo(rewriter, loc, empty, type));
   }
   for (int64_t dim = 0; dim < leadRank; ++dim)
-    bounds.push_back(toValue(sizes->front()[dim]));
+    leadCounts.push_back(toValue(sizes->front()[dim]));
+  lead.assign(leadRank, Value());
+  if (failed(keepUniform()))
+    return failure();
 
-  SmallVector<scf::ForOp> loops;
-  Value none = constant(0), one = constant(1);
-  auto enter = [&](Value bound, Value step) {
-    auto loop = scf::ForOp::create(rewriter, loc, none, bound, step, carried);
-    loops.push_back(loop);
-    carried.assign(loop.getRegionIterArgs().begin(),
-                   loop.getRegionIterArgs().end());
-    rewriter.setInsertionPointToEnd(loop.getBody());
-    return loop.getInductionVar();
-  };
-  enterDepth(0);
-  for (Value bound : bounds) {
-    lead.push_back(enter(bound, one));
-    enterDepth(lead.size());
-  }
-  findBlock(enter(queryCount, constant(queryBlock)));
+  for (int64_t dim = 0; dim < leadRank; ++dim)
+    lead[dim] = enterLoop(leadCounts[dim], constant(1), carried);
+  Value start = enterLoop(queryCount, constant(queryBlock), carried);
+  uint64_t all = ~uint64_t(0);
+  findReach(all);
+  makeUniform(all, /*isInBlock=*/true);
+  findBlock(start);
   if (failed(makeBlock(carried)))
     return failure();
-  for (scf::ForOp loop : llvm::reverse(loops)) {
+  leaveLoops(leadRank + 1, carried);
+  rewriter.replaceOp(op, carried);
+  return success();
+}
+
+/// A loop whose iterations do not depend on each other, around what follows.
+Value AttentionTiling::enterLoop(Value bound, Value step,
+                                 SmallVectorImpl<Value> &carried) {
+  auto loop = scf::ForOp::create(rewriter, loc, constant(0), bound, step,
+                                 ValueRange(carried));
+  loop->setAttr(parallelName, rewriter.getUnitAttr());
+  loops.push_back(loop);
+  carried.assign(loop.getRegionIterArgs().begin(),
+                 loop.getRegionIterArgs().end());
+  rewriter.setInsertionPointToEnd(loop.getBody());
+  return loop.getInductionVar();
+}
+
+void AttentionTiling::leaveLoops(unsigned count,
+                                 SmallVectorImpl<Value> &carried) {
+  while (count-- > 0) {
+    scf::ForOp loop = loops.pop_back_val();
     rewriter.setInsertionPointToEnd(loop.getBody());
     scf::YieldOp::create(rewriter, loc, carried);
     carried.assign(loop.getResults().begin(), loop.getResults().end());
+    rewriter.setInsertionPointAfter(loop);
   }
-  rewriter.replaceOp(op, carried);
-  return success();
 }

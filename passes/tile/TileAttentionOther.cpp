@@ -236,6 +236,8 @@ LogicalResult AttentionTiling::lift(Operation *inner) {
 }
 
 Operation *AttentionTiling::findUnsupported() {
+  if (op.getLeadRank() > AttentionBody::mostLeadRank)
+    return op;
   for (Operation &inner : op.getBody().front().without_terminator()) {
     auto isNarrow = [](Value value) {
       auto type = dyn_cast<FloatType>(getElementTypeOrSelf(value.getType()));

@@ -117,7 +117,8 @@ Value AttentionTiling::divide(Value value, Value denominator) {
   sizes[0] = block.rows;
   for (int64_t dim = 1; dim < type.getRank(); ++dim)
     if (type.isDynamicDim(dim))
-      most[dim] = block.mostColumns;
+      most[dim] = type.getRank() == 2 ? block.mostColumns
+                                      : getAsOpFoldResult(keyCount);
   Value buffer = makeBuffer(sizes, most, type.getElementType());
   return makeGeneric(
       {{value, all}, {inverse, mapOf({0}, type.getRank())}}, {{buffer, all}},

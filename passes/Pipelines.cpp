@@ -46,7 +46,8 @@ static void buildFuse(OpPassManager &manager, const PipelineOptions &options) {
 static void buildSchedule(OpPassManager &manager,
                           const PipelineOptions &options) {
   manager.addPass(createAttachTarget({options.target}));
-  manager.addNestedPass<func::FuncOp>(createChooseAlgorithms({options.naive}));
+  manager.addNestedPass<func::FuncOp>(
+      createChooseAlgorithms({options.naive, options.schedule}));
 }
 
 static void buildTile(OpPassManager &manager, const PipelineOptions &options) {
@@ -144,6 +145,9 @@ struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
   Option<std::string> target{*this, "target",
                              llvm::cl::desc("Processor that code is made for"),
                              llvm::cl::init("native")};
+  Option<std::string> schedule{
+      *this, "schedule",
+      llvm::cl::desc("Choices in place of the cost model's: KEY=VALUE,...")};
 };
 } // namespace
 
@@ -157,6 +161,7 @@ void gatefold::registerPassesAndPipelines() {
           PipelineOptions chosen;
           chosen.naive = options.naive;
           chosen.target = options.target;
+          chosen.schedule = options.schedule;
           build(manager, chosen);
         });
 }

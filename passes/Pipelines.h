@@ -19,6 +19,9 @@ struct PipelineOptions {
   bool naive = false;
   /// `native`, or an LLVM processor name such as `x86-64-v3`.
   std::string target = "native";
+  /// What a user chooses in place of the cost model, as
+  /// passes/schedule/Schedule.h reads it; nothing with `naive`.
+  std::string schedule;
 };
 
 /// A named point at which the driver can stop; each is also a pass pipeline

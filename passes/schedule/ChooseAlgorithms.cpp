@@ -10,6 +10,7 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/schedule/CostModel.h"
 #include "passes/schedule/Passes.h"
+#include "passes/schedule/Schedule.h"
 #include "passes/support/Algorithms.h"
 #include "passes/support/Entry.h"
 
@@ -21,19 +22,6 @@ namespace gatefold {
 using namespace mlir;
 using namespace gatefold;
 
-/// The algorithms that an operation can be lowered by, the naive one first.
-static ArrayRef<StringRef> getAlgorithms(Operation *op) {
-  static constexpr StringRef recurrence[] = {naiveAlgorithm, stepsAlgorithm};
-  static constexpr StringRef attention[] = {naiveAlgorithm, residentAlgorithm};
-  return isa<RecurrenceOp>(op) ? ArrayRef(recurrence) : ArrayRef(attention);
-}
-
-/// What is best for an operation.
-static StringRef choose(Operation *op) {
-  return isa<RecurrenceOp>(op) ? StringRef(stepsAlgorithm)
-                               : StringRef(residentAlgorithm);
-}
-
 /// Writes what an algorithm needs to know beside its name, where the text does
 /// not give it.
 static void choosePlan(Operation *op, StringRef algorithm,
@@ -44,7 +32,8 @@ static void choosePlan(Operation *op, StringRef algorithm,
                 Builder(op->getContext())
                     .getI64IntegerAttr(chooseStepRows(recurrence, target)));
   auto attention = dyn_cast<AttentionOp>(op);
-  if (attention && algorithm == residentAlgorithm && !op->hasAttr(queryBlockName))
+  if (attention && algorithm == residentAlgorithm &&
+      !op->hasAttr(queryBlockName))
     op->setAttr(queryBlockName,
                 Builder(op->getContext())
                     .getI64IntegerAttr(chooseQueryBlock(attention, target)));
@@ -65,40 +54,84 @@ static StringRef describe(Operation *op, StringRef algorithm) {
                "matrix is stored, no key is skipped";
 }
 
+/// Writes what the user chose, over what the operation says.
+static void applySchedule(Operation *op, const ScheduledKind &kind,
+                          const Schedule::Choice &choice) {
+  Builder builder(op->getContext());
+  if (choice.algorithm)
+    op->setAttr(algorithmName, builder.getStringAttr(*choice.algorithm));
+  if (choice.size) {
+    op->setAttr(kind.sizeAttribute, builder.getI64IntegerAttr(*choice.size));
+    // Only this algorithm has the size.
+    if (!op->hasAttr(algorithmName))
+      op->setAttr(algorithmName, builder.getStringAttr(kind.algorithms[1]));
+  }
+  if (choice.isGiven() && choice.algorithm != naiveAlgorithm.str())
+    op->setAttr(algorithmGivenName, builder.getUnitAttr());
+}
+
 namespace {
 struct ChooseAlgorithms
     : gatefold::impl::ChooseAlgorithmsBase<ChooseAlgorithms> {
   using Base::Base;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    ScheduleFault fault;
+    std::optional<Schedule> parsed = parseSchedule(schedule, fault);
+    if (!parsed)
+      return emitError(UnknownLoc::get(context))
+             << "schedule: " << fault.message << "; " << fault.hint;
+    if (naive && !schedule.empty())
+      return emitError(UnknownLoc::get(context))
+             << "schedule: `naive` leaves nothing to choose";
+    given = *parsed;
+    return success();
+  }
+
   void runOnOperation() override {
     auto target = TargetDescription::fromModule(
         getOperation()->getParentOfType<ModuleOp>());
     WalkResult result = getOperation().walk([&](Operation *op) {
-      if (!isa<RecurrenceOp, AttentionOp>(op))
-        return WalkResult::advance();
-      if (!op->hasAttr(algorithmName))
-        op->setAttr(
-            algorithmName,
-            StringAttr::get(&getContext(),
-                            naive ? StringRef(naiveAlgorithm) : choose(op)));
-      auto chosen = op->getAttrOfType<StringAttr>(algorithmName);
-      ArrayRef<StringRef> algorithms = getAlgorithms(op);
-      if (!chosen || !llvm::is_contained(algorithms, chosen.getValue())) {
-        InFlightDiagnostic error = op->emitError("no lowering for algorithm ")
-                                   << op->getAttr(algorithmName)
-                                   << "; there is: ";
-        llvm::interleaveComma(algorithms, error, [&](StringRef name) {
-          error << '"' << name << '"';
-        });
-        return WalkResult(error);
-      }
-      choosePlan(op, chosen.getValue(), target);
-      remark::analysis(op->getLoc(), remark::RemarkOpts::name("algorithm")
-                                         .category("gf-choose-algorithms"))
-          << describe(op, chosen.getValue());
-      return WalkResult::advance();
+      const ScheduledKind *kind = findScheduledKind(op);
+      return kind ? WalkResult(choose(op, *kind, target))
+                  : WalkResult::advance();
     });
     if (result.wasInterrupted())
       signalPassFailure();
   }
+
+  LogicalResult choose(Operation *op, const ScheduledKind &kind,
+                       const TargetDescription &target) {
+    const Schedule::Choice &choice = given.of(kind);
+    applySchedule(op, kind, choice);
+    if (!op->hasAttr(algorithmName))
+      op->setAttr(algorithmName,
+                  StringAttr::get(&getContext(), naive
+                                                     ? StringRef(naiveAlgorithm)
+                                                     : chooseAlgorithm(op)));
+    auto chosen = op->getAttrOfType<StringAttr>(algorithmName);
+    if (!chosen || !llvm::is_contained(kind.algorithms, chosen.getValue())) {
+      InFlightDiagnostic error = op->emitError("no lowering for algorithm ")
+                                 << op->getAttr(algorithmName)
+                                 << "; there is: ";
+      llvm::interleaveComma(kind.algorithms, error, [&](StringRef name) {
+        error << '"' << name << '"';
+      });
+      return error;
+    }
+    if (choice.size && chosen.getValue() == naiveAlgorithm)
+      return op->emitError(kind.name)
+             << " cannot be scheduled with " << kind.sizeKey
+             << ": the module says that its algorithm is \"naive\"";
+    choosePlan(op, chosen.getValue(), target);
+    remark::analysis(
+        op->getLoc(),
+        remark::RemarkOpts::name("algorithm").category("gf-choose-algorithms"))
+        << describe(op, chosen.getValue());
+    return success();
+  }
+
+private:
+  Schedule given;
 };
 } // namespace

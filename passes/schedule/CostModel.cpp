@@ -6,9 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/CostModel.h"
+#include "passes/support/Algorithms.h"
 
 using namespace mlir;
 using namespace gatefold;
+
+StringRef gatefold::chooseAlgorithm(Operation *op) {
+  return isa<RecurrenceOp>(op) ? StringRef(stepsAlgorithm)
+                               : StringRef(residentAlgorithm);
+}
 
 /// Bytes of one row of a sequence: what one step holds of one batch element.
 /// Open sizes count as 1.

@@ -14,6 +14,9 @@
 
 namespace gatefold {
 
+/// What is best for a recurrence or an attention.
+llvm::StringRef chooseAlgorithm(mlir::Operation *op);
+
 /// How many rows of a sequence (steps times batch) a block of steps holds, so
 /// that what is computed for all of them at once stays in the second cache.
 int64_t chooseStepRows(RecurrenceOp op, const TargetDescription &target);

@@ -31,9 +31,17 @@ def ChooseAlgorithms : Pass<"gf-choose-algorithms", "::mlir::func::FuncOp"> {
     | `naive` | both | |
     | `steps` | recurrence | `gf.step_rows`: steps times batch in a block, from the caches |
     | `resident` | attention | `gf.query_block`: queries in a block, from the caches |
+
+    What the option `schedule` chooses stands above the attributes that the operation
+    has and above the cost model: `attention.algorithm=naive,recurrence.step_rows=64`. The
+    algorithm is then marked `gf.algorithm_given`, and a lowering that cannot do it refuses
+    the operation instead of leaving it to the naive one.
   }];
   let options = [
-    Option<"naive", "naive", "bool", "false", "Choose `naive` throughout">
+    Option<"naive", "naive", "bool", "false", "Choose `naive` throughout">,
+    Option<"schedule", "schedule", "std::string", "",
+           "KEY=VALUE[,KEY=VALUE...], the keys being recurrence.algorithm, "
+           "recurrence.step_rows, attention.algorithm, attention.query_block">
   ];
 }
 

@@ -25,6 +25,10 @@ inline constexpr llvm::StringLiteral residentAlgorithm = "resident";
 /// Its attribute: how many queries a block has.
 inline constexpr llvm::StringLiteral queryBlockName = "gf.query_block";
 
+/// Set where a user chose the algorithm: a lowering that cannot do it then
+/// refuses instead of leaving the operation to the naive one.
+inline constexpr llvm::StringLiteral algorithmGivenName = "gf.algorithm_given";
+
 } // namespace gatefold
 
 #endif // PASSES_SUPPORT_ALGORITHMS_H

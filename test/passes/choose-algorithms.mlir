@@ -2,11 +2,23 @@
 // RUN: gatefold-opt %s --gf-choose-algorithms --verify-diagnostics --split-input-file | FileCheck %s
 // RUN: gatefold-opt %s --gf-choose-algorithms=naive --verify-diagnostics --split-input-file | FileCheck %s --check-prefix=NAIVE
 // RUN: not gatefold-opt %s --gf-choose-algorithms --split-input-file --remark-format=emitRemark --remarks-filter=gf-choose-algorithms 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: gatefold-opt %s --gf-choose-algorithms=schedule=recurrence.step_rows=64,attention.algorithm=naive --verify-diagnostics --split-input-file | FileCheck %s --check-prefix=GIVEN
+// RUN: not gatefold-opt %s --gf-choose-algorithms=schedule=recurrence.step_rows=0 2>&1 | FileCheck %s --check-prefix=RANGE
+// RUN: not gatefold-opt %s --gf-choose-algorithms=schedule=attention.algorithm=online 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not gatefold-opt %s --gf-choose-algorithms=schedule=attention.rows=1 2>&1 | FileCheck %s --check-prefix=KEY
+// RUN: not gatefold-opt %s --gf-choose-algorithms="naive schedule=attention.query_block=1" 2>&1 | FileCheck %s --check-prefix=NOTHING
+
+// What a user chooses has a name and a range.
+// RANGE: error: schedule: `recurrence.step_rows` is a number from 1 to 1048576, found `0`; there are recurrence.algorithm=naive|steps, recurrence.step_rows=1...1048576, attention.algorithm=naive|resident, attention.query_block=1...65536
+// NAME: error: schedule: `attention.algorithm` is naive or resident, found `online`
+// KEY: error: schedule: no choice is named `attention.rows`
+// NOTHING: error: schedule: `naive` leaves nothing to choose
 
 // CHECK-LABEL: func @chosen
 func.func @chosen(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   // CHECK: gf.recurrence {{.*}} attributes {gf.algorithm = "steps", gf.step_rows = {{[0-9]+}} : i64}
   // NAIVE: gf.recurrence {{.*}} attributes {gf.algorithm = "naive"}
+  // GIVEN: gf.recurrence {{.*}} attributes {gf.algorithm = "steps", gf.algorithm_given, gf.step_rows = 64 : i64}
   // REMARK: :[[# @LINE + 1]]:8: remark: {{.*}}recurrence: steps, one after another
   %y = gf.recurrence sequences(%x : tensor<?x4xf32>) time_axis 0 -> (tensor<?x4xf32>) {
   ^step(%x_t: tensor<4xf32>):
@@ -17,7 +29,8 @@ func.func @chosen(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 
 // -----
 
-// The wider the sequences, the fewer steps make a block. A text's choice stays.
+// The wider the sequences, the fewer steps make a block. A module's choice stays, unless
+// the user makes another.
 module attributes {gf.target = {first_cache_bytes = 32768 : i64, second_cache_bytes = 1048576 : i64,
     vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: func @rows_of_a_block
@@ -33,6 +46,7 @@ module attributes {gf.target = {first_cache_bytes = 32768 : i64, second_cache_by
       gf.yield
     }
     // CHECK: gf.recurrence {{.*}} gf.step_rows = 7 : i64
+    // GIVEN-COUNT-3: gf.recurrence {{.*}} gf.step_rows = 64 : i64
     gf.recurrence sequences(%x : tensor<?x?x512xf32>) time_axis 1 attributes {gf.step_rows = 7 : i64} {
     ^step(%x_t: tensor<?x512xf32>):
       gf.yield
@@ -49,6 +63,20 @@ func.func @unknown(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
       attributes {gf.algorithm = "magic"} -> (tensor<?x4xf32>) {
   ^step(%x_t: tensor<4xf32>):
     gf.yield %x_t : tensor<4xf32>
+  }
+  return %y : tensor<?x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @attention
+// CHECK: attributes {gf.algorithm = "resident", gf.query_block = {{[0-9]+}} : i64}
+// GIVEN-LABEL: func @attention
+// GIVEN: attributes {gf.algorithm = "naive"}
+func.func @attention(%q: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%q : tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^row(%query: tensor<4xf32>, %key: tensor<?x4xf32>, %row: index, %position: index):
+    gf.yield %query : tensor<4xf32>
   }
   return %y : tensor<?x4xf32>
 }

@@ -3,6 +3,8 @@
 
 #include "frontend/tools/gatefold/CommandLine.h"
 #include "frontend/tools/gatefold/Messages.h"
+#include "passes/schedule/Schedule.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -23,7 +25,8 @@ cl::SubCommand compileCommand("compile",
                               "make a shared library and header, an object, "
                               "LLVM IR, ...");
 cl::SubCommand benchCommand("bench", "time it: median, spread, FLOP/s");
-cl::SubCommand reportCommand("report", "parameters, operations, bytes, arena");
+cl::SubCommand reportCommand("report", "parameters, operations, bytes, what "
+                                       "was scheduled and fused, arena");
 cl::SubCommand doctorCommand("doctor", "versions, CPU features, tools found");
 
 cl::OptionCategory category("Gatefold options");
@@ -74,10 +77,15 @@ cl::opt<std::string> floatType("float", cl::desc("the model's float type"),
 cl::list<std::string> target("target",
                              cl::desc("native, x86-64-v3, x86-64-v4, aarch64"),
                              cl::value_desc("T"), ON_CODE);
-cl::opt<bool> naive("naive",
-                    cl::desc("without fusion, tiling or reduced work (for now "
-                             "also the default)"),
+cl::opt<bool> naive("naive", cl::desc("without fusion, tiling or reduced work"),
                     ON_CODE);
+cl::list<std::string>
+    schedule("schedule",
+             cl::desc("algorithms and their sizes in place of those chosen: "
+                      "recurrence.algorithm=naive|steps, recurrence.step_rows, "
+                      "attention.algorithm=naive|resident, "
+                      "attention.query_block"),
+             cl::value_desc("KEY=VALUE,..."), ON_CODE);
 cl::opt<bool> locations("locations",
                         cl::desc("print a phase's module with the places in "
                                  "the text that its operations come from"),
@@ -195,6 +203,21 @@ bool parseTensorOptions(CommandLine &line) {
   return true;
 }
 
+bool parseScheduleOption(CommandLine &line) {
+  if (!schedule.getNumOccurrences())
+    return true;
+  line.schedule = join(schedule, ",");
+  ScheduleFault fault;
+  if (naive)
+    return fail("--naive leaves nothing to choose for --schedule"), false;
+  if (line.schedule.empty())
+    fault = {"expected KEY=VALUE, found nothing",
+             "such as recurrence.algorithm=naive"};
+  else if (parseSchedule(line.schedule, fault))
+    return true;
+  return fail("--schedule: " + fault.message, fault.hint), false;
+}
+
 bool parseOutputs(CommandLine &line) {
   for (const std::string &text : outputs) {
     auto [name, path] = StringRef(text).split('=');
@@ -281,7 +304,8 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
     return std::nullopt;
   }
   if (!parseDimensions(line) || !parseArguments(line) ||
-      !parseTensorOptions(line) || !parseOutputs(line))
+      !parseTensorOptions(line) || !parseScheduleOption(line) ||
+      !parseOutputs(line))
     return std::nullopt;
   const std::pair<const cl::Option &, const char *> ofTexts[] = {
       {entry, "--entry"},    {arguments, "--arg"},

@@ -5,7 +5,6 @@
 #include "dialect/GatefoldOps.h"
 #include "frontend/text/Import.h"
 #include "frontend/tools/gatefold/Files.h"
-#include "frontend/tools/gatefold/ModuleDiagnostics.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
@@ -14,6 +13,9 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipelines.h"
+#include "passes/schedule/Schedule.h"
+#include "passes/support/Entry.h"
+#include "passes/support/Target.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
@@ -176,14 +178,48 @@ ExitStatus Compilation::loadModule() {
   return Done;
 }
 
+/// What gf-choose-algorithms wrote on the operations.
+void Compilation::collectScheduled() {
+  module->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
+    const ScheduledKind *kind = findScheduledKind(op);
+    if (!kind)
+      return;
+    auto algorithm = op->getAttrOfType<mlir::StringAttr>(algorithmName);
+    Scheduled entry{kind->name.str(), op->getLoc(),
+                    algorithm ? algorithm.getValue().str() : "", "", 0};
+    auto size = op->getAttrOfType<mlir::IntegerAttr>(kind->sizeAttribute);
+    if (size && entry.algorithm != naiveAlgorithm) {
+      entry.sizeName = kind->sizeKey.str();
+      entry.size = size.getInt();
+    }
+    scheduled.push_back(std::move(entry));
+  });
+  // An unused choice is a slip: the operation may be named by another word.
+  ScheduleFault fault;
+  std::optional<Schedule> given = parseSchedule(line.schedule, fault);
+  for (const ScheduledKind &kind : getScheduledKinds())
+    if (given && given->of(kind).isGiven() &&
+        llvm::none_of(scheduled, [&](const Scheduled &entry) {
+          return entry.what == kind.name;
+        }))
+      warn("--schedule: there is no " + kind.name + " in the program");
+}
+
 ExitStatus Compilation::lower(StringRef last) {
+  auto target = TargetDescription::describe(line.target);
+  if (!target) {
+    fail(toString(target.takeError()));
+    return InputFault;
+  }
   if (last == "import")
     return Done;
   // A pass that refuses what the user wrote reports it with its place; these
   // messages read as all others do.
   SourceMgr manager;
   ModuleDiagnostics handler(*context, manager, line.json);
-  if (line.remarks && mlir::failed(enableRemarks(*context))) {
+  bool keepsRemarks = line.remarks || line.command == Command::Report;
+  if (keepsRemarks &&
+      mlir::failed(enableRemarks(*context, line.remarks, remarks))) {
     fail("remarks cannot be enabled");
     return OurFault;
   }
@@ -192,6 +228,7 @@ ExitStatus Compilation::lower(StringRef last) {
     PipelineOptions pipelineOptions;
     pipelineOptions.naive = line.naive;
     pipelineOptions.target = line.target;
+    pipelineOptions.schedule = line.schedule;
     phase.build(passes, pipelineOptions);
     bool succeeded =
         timed(phase.name, [&] { return mlir::succeeded(passes.run(*module)); });
@@ -202,6 +239,8 @@ ExitStatus Compilation::lower(StringRef last) {
            "this is a fault of Gatefold: please report it with the text");
       return OurFault;
     }
+    if (phase.name == "schedule")
+      collectScheduled();
     if (phase.name == last)
       break;
   }

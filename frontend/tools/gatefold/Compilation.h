@@ -8,6 +8,7 @@
 #include "frontend/tools/gatefold/CommandLine.h"
 #include "frontend/tools/gatefold/InputFiles.h"
 #include "frontend/tools/gatefold/Messages.h"
+#include "frontend/tools/gatefold/ModuleDiagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "passes/emit/Emit.h"
 
@@ -17,6 +18,16 @@ namespace gatefold::tool {
 /// exit status; after one that is not Done the rest must not be called.
 class Compilation {
 public:
+  /// A recurrence or an attention, and how it is computed.
+  struct Scheduled {
+    std::string what;
+    mlir::Location location;
+    std::string algorithm;
+    /// `step_rows` or `query_block`; empty where the algorithm has none.
+    std::string sizeName;
+    int64_t size = 0;
+  };
+
   explicit Compilation(const CommandLine &line);
   ~Compilation();
 
@@ -35,6 +46,11 @@ public:
   mlir::ModuleOp getModule() { return *module; }
   EmitOptions &emitOptions() { return options; }
 
+  /// For `report`, after all phases: each recurrence and attention, and what
+  /// the passes said.
+  const std::vector<Scheduled> &getScheduled() const { return scheduled; }
+  const std::vector<PassRemark> &getRemarks() const { return remarks; }
+
   /// --timing: the phases so far, in seconds.
   void printTiming() const;
   llvm::json::Value timingJson() const;
@@ -43,6 +59,7 @@ public:
 private:
   ExitStatus loadText(std::vector<OfferedInput> *inputs);
   ExitStatus loadModule();
+  void collectScheduled();
   template <typename Work> auto timed(llvm::StringRef phase, Work work);
 
   const CommandLine &line;
@@ -52,8 +69,10 @@ private:
   text::Diagnostics diagnostics;
   std::unique_ptr<text::Package> package;
   std::unique_ptr<text::Program> program;
+  std::vector<PassRemark> remarks; // outlives the context
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<Scheduled> scheduled;
   EmitOptions options;
   std::vector<std::pair<std::string, double>> timing;
 };

@@ -5,6 +5,7 @@
 #define FRONTEND_TOOLS_GATEFOLD_MODULEDIAGNOSTICS_H
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/SourceMgr.h"
 
 namespace gatefold::tool {
@@ -17,8 +18,9 @@ public:
   ModuleDiagnostics(mlir::MLIRContext &context, llvm::SourceMgr &sources,
                     bool json);
 
-  /// Whether a pass named something that is not compiled yet: then the program
-  /// is right and the compiler is not wrong either.
+  /// Whether a pass named something that is not compiled yet, or that cannot be
+  /// computed as --schedule says: then the program is right and the compiler is
+  /// not wrong either.
   bool isUnsupported() const { return unsupported; }
 
 private:
@@ -27,9 +29,26 @@ private:
   mlir::ScopedDiagnosticHandler collector;
 };
 
-/// --remarks: what the passes say through MLIR's remarks is reported as
-/// `PLACE: remark: WORDS [PASS]`, through whatever handler there is.
-mlir::LogicalResult enableRemarks(mlir::MLIRContext &context);
+/// What a pass said through MLIR's remarks.
+struct PassRemark {
+  enum class Kind { Done, NotDone, Note };
+  mlir::Location location;
+  Kind kind;
+  std::string pass, words;
+};
+
+/// What the passes say from now on through MLIR's remarks goes to `kept`; where
+/// `prints`, it is also reported as `PLACE: remark: WORDS [PASS]`, through
+/// whatever handler there is. `kept` must live as long as the context.
+mlir::LogicalResult enableRemarks(mlir::MLIRContext &context, bool prints,
+                                  std::vector<PassRemark> &kept);
+
+/// The places of a location in files, the innermost first: where it is, then
+/// from where that is called; none twice in a row.
+std::vector<mlir::FileLineColLoc> findPlaces(mlir::Location location);
+
+/// `file`, `line` and `column`, where the location has any.
+void addPlace(llvm::json::Object &object, mlir::Location location);
 
 } // namespace gatefold::tool
 

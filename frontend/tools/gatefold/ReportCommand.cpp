@@ -11,11 +11,6 @@ using namespace llvm;
 namespace gatefold::tool {
 namespace {
 
-struct Row {
-  std::string key, title;
-  std::string formula; // of the open dimensions; a number where there are none
-};
-
 std::string groupedFormula(const text::Size &size) {
   if (auto known = size.constant())
     return grouped(*known);
@@ -53,6 +48,132 @@ Prepared countPrepared(const gatefold_description &description) {
   return result;
 }
 
+/// An operation, and what the passes said of it and of what is within it.
+struct ReportedOperation {
+  /// Null for what belongs to no recurrence or attention.
+  const Compilation::Scheduled *scheduled = nullptr;
+  std::vector<mlir::FileLineColLoc> places;
+  std::vector<const PassRemark *> remarks;
+};
+
+/// Whether `inner` is at `outer`, or called from there.
+bool isWithin(ArrayRef<mlir::FileLineColLoc> inner,
+              ArrayRef<mlir::FileLineColLoc> outer) {
+  return !outer.empty() && inner.size() >= outer.size() &&
+         inner.take_back(outer.size()) == outer;
+}
+
+/// The operations in the order of the program, then one that has the other
+/// remarks.
+std::vector<ReportedOperation> sortRemarks(const Compilation &compilation) {
+  std::vector<ReportedOperation> operations;
+  for (const Compilation::Scheduled &scheduled : compilation.getScheduled())
+    operations.push_back({&scheduled, findPlaces(scheduled.location), {}});
+  operations.emplace_back();
+  for (const PassRemark &remark : compilation.getRemarks()) {
+    // The rows say it.
+    if (remark.pass == "gf-choose-algorithms")
+      continue;
+    std::vector<mlir::FileLineColLoc> places = findPlaces(remark.location);
+    ReportedOperation *nearest = &operations.back();
+    for (ReportedOperation &operation : operations)
+      if (isWithin(places, operation.places) &&
+          operation.places.size() > nearest->places.size())
+        nearest = &operation;
+    // Both directions of a layer, and what a pass does twice, say the same.
+    if (llvm::none_of(nearest->remarks, [&](const PassRemark *other) {
+          return other->words == remark.words && other->pass == remark.pass &&
+                 other->location == remark.location;
+        }))
+      nearest->remarks.push_back(&remark);
+  }
+  return operations;
+}
+
+/// The naive one where what was chosen could not be done.
+std::string algorithmOf(const ReportedOperation &operation) {
+  bool isLeft = llvm::any_of(operation.remarks, [&](const PassRemark *remark) {
+    return remark->kind == PassRemark::Kind::NotDone &&
+           remark->pass == "gf-tile-attention" &&
+           findPlaces(remark->location) == operation.places;
+  });
+  return isLeft ? "naive" : operation.scheduled->algorithm;
+}
+
+std::string placeText(ArrayRef<mlir::FileLineColLoc> places) {
+  if (places.empty())
+    return "";
+  return (places.front().getFilename().getValue() + ":" +
+          Twine(places.front().getLine()) + ":" +
+          Twine(places.front().getColumn()))
+      .str();
+}
+
+StringRef kindText(PassRemark::Kind kind) {
+  switch (kind) {
+  case PassRemark::Kind::Done:
+    return "done";
+  case PassRemark::Kind::NotDone:
+    return "not done";
+  case PassRemark::Kind::Note:
+    break;
+  }
+  return "note";
+}
+
+json::Array remarksJson(const ReportedOperation &operation) {
+  json::Array array;
+  for (const PassRemark *remark : operation.remarks) {
+    json::Object object{{"kind", kindText(remark->kind)},
+                        {"pass", remark->pass},
+                        {"message", json::fixUTF8(remark->words)}};
+    addPlace(object, remark->location);
+    array.push_back(std::move(object));
+  }
+  return array;
+}
+
+void addSchedule(json::Object &document, const Compilation &compilation) {
+  json::Array scheduled;
+  for (const ReportedOperation &operation : sortRemarks(compilation)) {
+    if (!operation.scheduled) {
+      document["remarks"] = remarksJson(operation);
+      continue;
+    }
+    std::string algorithm = algorithmOf(operation);
+    json::Object object{{"what", operation.scheduled->what},
+                        {"algorithm", algorithm},
+                        {"remarks", remarksJson(operation)}};
+    if (algorithm != "naive" && !operation.scheduled->sizeName.empty())
+      object[operation.scheduled->sizeName] = operation.scheduled->size;
+    addPlace(object, operation.scheduled->location);
+    scheduled.push_back(std::move(object));
+  }
+  document["scheduled"] = std::move(scheduled);
+}
+
+using PrintRow = function_ref<void(StringRef title, const Twine &value)>;
+
+void printSchedule(const Compilation &compilation, PrintRow row) {
+  for (const ReportedOperation &operation : sortRemarks(compilation)) {
+    if (operation.scheduled) {
+      const Compilation::Scheduled &scheduled = *operation.scheduled;
+      std::string algorithm = algorithmOf(operation);
+      if (algorithm != "naive" && !scheduled.sizeName.empty())
+        algorithm +=
+            ", " + scheduled.sizeName + "=" + std::to_string(scheduled.size);
+      row(scheduled.what, algorithm + " at " + placeText(operation.places));
+    } else if (!operation.remarks.empty()) {
+      row("elsewhere", "in no recurrence or attention");
+    }
+    for (const PassRemark *remark : operation.remarks) {
+      std::string place = placeText(findPlaces(remark->location));
+      row(("  " + kindText(remark->kind)).str(),
+          Twine(remark->words) + (place.empty() ? "" : " at ") + place);
+    }
+  }
+}
+
 } // namespace
 
 ExitStatus runReport(const CommandLine &line) {
@@ -71,13 +192,26 @@ ExitStatus runReport(const CommandLine &line) {
 
   Prepared prepared = countPrepared(description);
 
-  // The arena is a formula inside the compiled code; with open dimensions it
-  // is shown where they are all 1.
-  std::vector<int64_t> symbols(description.symbol_count, 1);
-  int64_t arena = description.arena_bytes(symbols.data(), 1);
+  // The arena is a formula inside the compiled code; dimensions that are open
+  // there are those of --dim, else 1.
+  std::vector<int64_t> symbols;
   std::string where;
-  for (int i = 0; i < description.symbol_count; ++i)
-    where += (i ? ", " : "") + std::string(description.symbols[i]) + "=1";
+  bool isAnyUnknown = false;
+  for (int i = 0; i < description.symbol_count; ++i) {
+    auto given = line.entry.dimensions.find(description.symbols[i]);
+    bool isKnown = given != line.entry.dimensions.end();
+    symbols.push_back(isKnown ? given->second : 1);
+    isAnyUnknown |= !isKnown;
+    where += (i ? ", " : "") + std::string(description.symbols[i]) + "=" +
+             std::to_string(symbols.back());
+  }
+  int64_t arena = description.arena_bytes(symbols.data(), 1);
+  int64_t withTwo = description.arena_bytes(symbols.data(), 2);
+  if (arena < 0 || withTwo < 0) {
+    fail("these sizes do not fit into 64 bits");
+    return InputFault;
+  }
+  int64_t perThread = withTwo - arena;
 
   const text::Program *program = session.getCompilation()
                                      ? session.getCompilation()->getProgram()
@@ -95,7 +229,9 @@ ExitStatus runReport(const CommandLine &line) {
                           {"prepared_bytes", prepared.bytes},
                           {"parameters_replaced", prepared.replaced},
                           {"arena_bytes", arena},
-                          {"algorithm", "naive"}};
+                          {"arena_bytes_per_thread", perThread}};
+    if (session.getCompilation())
+      addSchedule(document, *session.getCompilation());
     if (!where.empty())
       document["arena_at"] = where;
     if (cost) {
@@ -116,7 +252,7 @@ ExitStatus runReport(const CommandLine &line) {
 
   raw_ostream &out = outs();
   auto row = [&](StringRef title, const Twine &value) {
-    out << left_justify(title, 18) << value << "\n";
+    out << left_justify(title, 20) << value << "\n";
   };
   row("entry", description.name);
   row("parameters", Twine(description.parameter_count) + ", " +
@@ -136,11 +272,15 @@ ExitStatus runReport(const CommandLine &line) {
     row("operations", program ? "too many to count in 64 bits"
                               : "counted for .gf texts only");
   }
-  row("arena",
-      grouped(arena) + " bytes" +
-          (where.empty() ? ""
-                         : " at " + where + "; give --dim for other sizes"));
-  row("algorithm", "naive: recurrences step by step, attentions row by row");
+  row("arena", grouped(arena) + " bytes" + (where.empty() ? "" : " at ") +
+                   where +
+                   (isAnyUnknown ? "; give --dim for other sizes" : ""));
+  if (perThread)
+    row("  a thread more", grouped(perThread) + " bytes");
+  if (session.getCompilation())
+    printSchedule(*session.getCompilation(), row);
+  else
+    row("scheduled", "known for texts and modules only");
   if (line.timing && session.getCompilation())
     session.getCompilation()->printTiming();
   return Done;

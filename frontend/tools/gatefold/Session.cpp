@@ -78,10 +78,12 @@ ExitStatus Session::compile() {
 ExitStatus Session::openLibrary(StringRef path) {
   if (ExitStatus status = refuseTextOptions(line, "a library"))
     return status;
-  if (line.naive || line.targetGiven || line.remarks) {
+  bool isScheduled = !line.schedule.empty();
+  if (line.naive || line.targetGiven || line.remarks || isScheduled) {
     fail(Twine(line.naive         ? "--naive"
                : line.targetGiven ? "--target"
-                                  : "--remarks") +
+               : line.remarks     ? "--remarks"
+                                  : "--schedule") +
          " is for texts and modules: " + path + " is a library");
     return CommandLineFault;
   }
@@ -109,6 +111,7 @@ ExitStatus Session::openLibrary(StringRef path) {
   };
   const gatefold_description *(*describe)() = nullptr;
   gatefold_status (*create)(gatefold_model **) = nullptr;
+  // Those of every version; only then may it be asked for its version.
   find(describe, "describe");
   find(create, "create");
   find(functions.destroy, "destroy");
@@ -117,20 +120,24 @@ ExitStatus Session::openLibrary(StringRef path) {
   find(functions.contextCreate, "context_create");
   find(functions.contextDestroy, "context_destroy");
   find(functions.contextMessage, "context_message");
-  find(functions.contextThreads, "context_threads");
   find(functions.resultShapes, "result_shapes");
   find(functions.workspaceSize, "workspace_size");
   find(functions.initialState, "initial_state");
   find(functions.run, "run");
+  described = missing.empty() ? describe() : nullptr;
+  if (described && described->abi_version != GATEFOLD_ABI_VERSION) {
+    fail(*file + " was compiled for version " + Twine(described->abi_version) +
+         " of the interface; this program knows version " +
+         Twine(GATEFOLD_ABI_VERSION));
+    return InputFault;
+  }
+  find(functions.contextThreads, "context_threads");
   if (!missing.empty()) {
     fail(*file + " lacks the function " + *prefix + "_" + missing);
     return InputFault;
   }
-  described = describe();
-  if (described->abi_version != GATEFOLD_ABI_VERSION) {
-    fail(*file + " was compiled for version " + Twine(described->abi_version) +
-         " of the interface; this program knows version " +
-         Twine(GATEFOLD_ABI_VERSION));
+  if (!described) {
+    fail(*file + ": it describes no model");
     return InputFault;
   }
   if (create(&model) != GATEFOLD_OK) {

@@ -156,12 +156,7 @@ def test_a_target_that_is_none(small):
     assert files(small.parent) == (["small.gf", "w.safetensors"] if X86 else ["small.gf"])
 
 
-def test_remarks(small):
-    """Each recurrence and attention says what it became, at its place."""
-    path = small.parent / "remarks.o"
-    text = small.parent / "remarks.gf"
-    text.write_text(
-        """import cells, attention
+RECURRENCE_AND_ATTENTION = """import cells, attention
 
 model m(x: [B, T, 4]) -> [B, T, 4] {
   param rnn: gru(H=4)
@@ -169,15 +164,114 @@ model m(x: [B, T, 4]) -> [B, T, 4] {
   return dot_product(y, y, y)
 }
 """
-    )
+
+
+def test_remarks(small):
+    """Each recurrence and attention says what it became, at its place, and each
+    pass what it did and why not."""
+    path = small.parent / "remarks.o"
+    text = write(small.parent / "remarks.gf", RECURRENCE_AND_ATTENTION)
     err = gatefold("compile", text, "-o", path, "--remarks").err
+    assert f"{text}:5:10: remark: recurrence: steps, one after another" in err
+    assert f"{text}:6:10: remark: attention: resident, a block of queries" in err
+    assert err.count("[gf-choose-algorithms]") == 2
+    assert "hoisted: one product over all steps [gf-hoist-input-projection]" in err
+    assert "stays in the step: it depends on state #0 [gf-hoist-input-projection]" in err
+    assert gatefold("compile", text, "-o", path).err == ""
+    found = gatefold("compile", text, "-o", path, "--remarks", "--json").json["diagnostics"]
+    assert {d["severity"] for d in found} == {"remark"}
+    chosen = [d for d in found if d["message"].endswith("[gf-choose-algorithms]")]
+    assert [d["line"] for d in chosen] == [5, 6]
+
+
+def test_remarks_of_the_naive_lowering(small):
+    path = small.parent / "remarks.o"
+    text = write(small.parent / "remarks.gf", RECURRENCE_AND_ATTENTION)
+    err = gatefold("compile", text, "-o", path, "--remarks", "--naive").err
     assert f"{text}:5:10: remark: recurrence: naive, one time step" in err
     assert f"{text}:6:10: remark: attention: naive, one query's row" in err
-    assert err.count("[gf-choose-algorithms]") == 2
-    assert gatefold("compile", text, "-o", path).err == ""
-    found = gatefold("compile", text, "-o", path, "--remarks", "--json").json
-    assert [d["severity"] for d in found["diagnostics"]] == ["remark"] * 2
-    assert [d["line"] for d in found["diagnostics"]] == [5, 6]
+    assert err.count("[gf-choose-algorithms]") == err.count("remark: ") == 2
+
+
+@pytest.mark.parametrize(
+    "schedule, recurrence, attention",
+    [
+        (["recurrence.step_rows=64"], '"steps", .*gf.step_rows = 64 ', '"resident"'),
+        (["recurrence.algorithm=naive,attention.query_block=48"], '"naive"}', ".*query_block = 48 "),
+        (["recurrence.algorithm=steps", "attention.algorithm=naive"], '"steps"', '"naive"}'),
+    ],
+)  # fmt: skip
+def test_schedule(small, schedule, recurrence, attention):
+    """The attributes are those that the command line chooses."""
+    text = write(small.parent / "m.gf", RECURRENCE_AND_ATTENTION)
+    options = [word for one in schedule for word in ("--schedule", one)]
+    module = gatefold("compile", text, "--emit", "schedule", *options).out
+    assert re.search("gf.recurrence .*gf.algorithm = " + recurrence, module)
+    assert re.search("gf.attention .*gf.algorithm = " + attention, module)
+
+
+KEYS = (
+    "hint: there are recurrence.algorithm=naive|steps, recurrence.step_rows=1...1048576, "
+    "attention.algorithm=naive|resident, attention.query_block=1...65536\n"
+)
+
+
+@pytest.mark.parametrize(
+    "options, words, hint",
+    [
+        (["--schedule", "speed=9"], "--schedule: no choice is named `speed`\n", KEYS),
+        (["--schedule", "steps"], "--schedule: expected KEY=VALUE, found `steps`\n", KEYS),
+        (["--schedule", ""], "--schedule: expected KEY=VALUE, found nothing\n", "hint: such as"),
+        (["--schedule", "attention.algorithm=magic"],
+         "`attention.algorithm` is naive or resident, found `magic`\n", KEYS),
+        (["--schedule", "recurrence.step_rows=0"],
+         "`recurrence.step_rows` is a number from 1 to 1048576, found `0`\n", KEYS),
+        (["--schedule", "attention.query_block=65537"], "1 to 65536, found `65537`\n", KEYS),
+        (["--schedule", "attention.query_block=99999999999999999999"], "from 1 to 65536", KEYS),
+        (["--schedule", "attention.query_block=1", "--schedule", "attention.query_block=1"],
+         "`attention.query_block` is given twice", KEYS),
+        (["--schedule", "recurrence.algorithm=naive,recurrence.step_rows=8"],
+         "`recurrence.step_rows` is of the algorithm `steps`", "hint: leave one of the two out\n"),
+        (["--schedule", "recurrence.step_rows=8", "--naive"], "--naive leaves nothing to", ""),
+    ],
+)  # fmt: skip
+def test_schedules_that_are_none(small, options, words, hint):
+    message = refusal(
+        "compile", small, "-o", small.parent / "x.o", *options, status=COMMAND_LINE_FAULT
+    )
+    assert words in message and hint in message
+    assert files(small.parent) == ["small.gf"]
+
+
+def test_a_schedule_of_what_is_not_there(small):
+    err = gatefold(
+        "compile", small, "-o", small.parent / "x.o", "--schedule", "attention.query_block=4"
+    ).err
+    assert err == "gatefold: warning: --schedule: there is no attention in the program\n"
+
+
+def test_a_schedule_that_an_operation_cannot_take(tmp_path):
+    """What a user chose is not left to another algorithm."""
+    row = "tensor<4xf16>, tensor<?x4xf16>"
+    module = write(
+        tmp_path / "m.mlir",
+        f"""func.func @m(%q: tensor<?x4xf16>) -> tensor<?x4xf16> {{
+  %y = gf.attention queries(%q : tensor<?x4xf16>) keys(%q : tensor<?x4xf16>)
+      attributes {{gf.algorithm = "naive"}} -> tensor<?x4xf16> {{
+  ^row(%query: tensor<4xf16>, %key: tensor<?x4xf16>, %row: index, %position: index):
+    %s = gf.row_scores %query, %key : {row} -> tensor<?xf16>
+    %w = gf.row_softmax %s : tensor<?xf16>
+    %v = gf.row_values %w, %key : tensor<?xf16>, tensor<?x4xf16> -> tensor<4xf16>
+    gf.yield %v : tensor<4xf16>
+  }}
+  return %y : tensor<?x4xf16>
+}}
+""",
+    )
+    message = refusal(
+        "compile", module, "-o", tmp_path / "m.o", "--schedule", "attention.query_block=4"
+    )
+    assert f"{module}:2:8: error: attention cannot be scheduled with query_block" in message
 
 
 def test_timing(small):

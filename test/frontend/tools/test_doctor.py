@@ -2,10 +2,11 @@
 """gatefold doctor."""
 
 import os
+import re
 import shutil
 import subprocess
 
-from driver import BUILD, GATEFOLD, gatefold
+from driver import BUILD, GATEFOLD, REPOSITORY, gatefold
 
 KEYS = [
     "gatefold", "interface version", "LLVM and MLIR", "processor", "features", "cores",
@@ -29,7 +30,9 @@ def test_json():
     assert os.path.realpath(found["library"]) == os.path.realpath(
         BUILD / "share" / "gatefold" / "library"
     )
-    assert found["interface version"] == "1"
+    header = (REPOSITORY / "runtime" / "Description.h").read_text()
+    version = re.search(r"#define GATEFOLD_ABI_VERSION (\d+)", header)[1]
+    assert found["interface version"] == version
 
 
 def test_tools_are_looked_for(tmp_path):

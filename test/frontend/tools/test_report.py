@@ -6,18 +6,17 @@ from driver import gatefold, refusal, write
 
 def test_lines(small):
     lines = gatefold("report", small).out.splitlines()
-    rows = {line[:18].rstrip(): line[18:] for line in lines}
+    rows = {line[:20].rstrip(): line[20:] for line in lines}
     assert rows["entry"] == "small"
     assert rows["parameters"] == "2, 8 values, 32 bytes"
     assert "B" in rows["operations"] and rows["operations"].endswith(" a run")
     assert "B" in rows["input bytes"] and "B" in rows["result bytes"]
     assert rows["arena"].endswith(" bytes at B=1; give --dim for other sizes")
-    assert rows["algorithm"].startswith("naive")
 
 
 def test_known_sizes(small):
     lines = gatefold("report", small, "--dim", "B=1000").out.splitlines()
-    rows = {line[:18].rstrip(): line[18:] for line in lines}
+    rows = {line[:20].rstrip(): line[20:] for line in lines}
     assert rows["operations"] == "14,000 a run"
     assert rows["input bytes"] == "12,000"
     assert rows["result bytes"] == "8,000"
@@ -36,7 +35,7 @@ def test_json(small):
     assert found["result_bytes"] == 80
     assert found["arena_bytes"] >= 0
     assert "arena_at" not in found
-    assert found["algorithm"] == "naive"
+    assert found["scheduled"] == []
     assert "cpu" in found["timing"]
 
 
@@ -45,9 +44,8 @@ def test_what_is_prepared(small):
     found = gatefold("report", small, "--json").json
     assert found["prepared"] == found["parameters_replaced"] == 1
     assert found["prepared_bytes"] >= 24
-    assert f"prepared          1, {found['prepared_bytes']} bytes, in place of 1 parameters" in gatefold(
-        "report", small
-    ).out
+    row = f"prepared            1, {found['prepared_bytes']} bytes, in place of 1 parameters"
+    assert row in gatefold("report", small).out
 
 
 def test_json_of_open_dimensions(small):
@@ -69,6 +67,77 @@ def test_a_library(small_library):
     out = gatefold("report", small_library / "libsmall.so").out
     assert "counted for .gf texts only" in out
     assert "2, 8 values, 32 bytes" in out
+    assert "scheduled           known for texts and modules only" in out
+    assert "scheduled" not in gatefold("report", small_library / "libsmall.so", "--json").json
+
+
+def test_a_library_at_given_sizes(small_library):
+    library = small_library / "libsmall.so"
+    at_one = gatefold("report", library, "--json").json
+    at_many = gatefold("report", library, "--dim", "B=1000", "--json").json
+    assert (at_one["arena_at"], at_many["arena_at"]) == ("B=1", "B=1000")
+    assert at_many["arena_bytes"] >= at_one["arena_bytes"]
+    assert gatefold("report", library, "--dim", "B=1000").out.count("give --dim") == 0
+    message = refusal("report", library, "--dim", f"B={2**62}")
+    assert "these sizes do not fit into 64 bits" in message
+
+
+LAYERS = """import cells, attention
+
+model m(x: [B, T, 4]) -> [B, T, 4] {
+  param rnn: gru(H=4), other: gru(H=4)
+  y, _ = scan(rnn, x)
+  z, _ = scan(other, y)
+  return dot_product(z, z, z)
+}
+"""
+
+
+def test_what_was_scheduled(tmp_path):
+    """Each recurrence and attention at its place, with what the passes did for it."""
+    path = write(tmp_path / "m.gf", LAYERS)
+    options = ["--schedule", "recurrence.step_rows=64,attention.query_block=48"]
+    lines = gatefold("report", path, *options).out.splitlines()
+    starts = [i for i, line in enumerate(lines) if line.startswith(("recurrence", "attention"))]
+    assert [lines[i] for i in starts] == [
+        f"recurrence          steps, step_rows=64 at {path}:5:10",
+        f"recurrence          steps, step_rows=64 at {path}:6:10",
+        f"attention           resident, query_block=48 at {path}:7:10",
+    ]
+    end = lines.index("elsewhere           in no recurrence or attention")
+    first, second, third = (
+        "\n".join(lines[a:b]) for a, b in zip(starts, starts[1:] + [end], strict=True)
+    )
+    assert "prepare: rnn.weight_ih packed" in first and "other.weight_ih" not in first
+    assert "prepare: other.weight_ih packed" in second and "rnn.weight_ih" not in second
+    assert "  not done          product [12, 4] x [?, 4] stays in the step" in first
+    assert "48 query rows" in third and "weight_ih" not in third
+
+
+def test_json_of_what_was_scheduled(tmp_path):
+    path = write(tmp_path / "m.gf", LAYERS)
+    found = gatefold("report", path, "--json").json
+    assert [
+        (one["what"], one["algorithm"], one["line"], one["column"]) for one in found["scheduled"]
+    ] == [
+        ("recurrence", "steps", 5, 10),
+        ("recurrence", "steps", 6, 10),
+        ("attention", "resident", 7, 10),
+    ]
+    assert found["scheduled"][0]["step_rows"] > 0 and found["scheduled"][2]["query_block"] > 0
+    for one in found["scheduled"]:
+        assert one["file"] == str(path) and one["remarks"]
+    remarks = [remark for one in found["scheduled"] for remark in one["remarks"]]
+    assert {"done", "not done"} <= {remark["kind"] for remark in remarks}
+    assert all(remark["pass"].startswith("gf-") and remark["message"] for remark in remarks)
+    assert found["arena_bytes_per_thread"] >= 0
+
+
+def test_naive_schedule(tmp_path):
+    path = write(tmp_path / "m.gf", LAYERS)
+    found = gatefold("report", path, "--json", "--naive").json
+    assert [one["algorithm"] for one in found["scheduled"]] == ["naive"] * 3
+    assert not any("step_rows" in one or "query_block" in one for one in found["scheduled"])
 
 
 def test_faults(tmp_path):

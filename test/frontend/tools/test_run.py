@@ -659,6 +659,10 @@ def test_two_faults_on_the_command_line(small):
         (["--with-input", "mask"], "--with-input is for texts: {} is a library"),
         (["-I", "."], "-I is for texts: {} is a library"),
         (["--naive"], "--naive is for texts and modules: {} is a library"),
+        (
+            ["--schedule", "recurrence.step_rows=8"],
+            "--schedule is for texts and modules: {} is a library",
+        ),
         (["--target", "native"], "--target is for texts and modules: {} is a library"),
     ],
 )

@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "passes/support/Target.h"
@@ -64,6 +65,18 @@ std::optional<VectorPlan> planVectors(mlir::linalg::LinalgOp op,
                                       const TargetDescription &target,
                                       std::string &reason);
 
+/// Whether there are vectors of a type.
+bool isLaneType(mlir::Type type);
+
+/// The one operation through which `argument` reaches `yielded`, if it
+/// combines.
+std::optional<LaneCombiner> findLaneCombiner(mlir::BlockArgument argument,
+                                             mlir::Value yielded);
+
+/// Fills in what varies between the lanes of a plan. Empty if all of it has a
+/// vector form, else the reason.
+std::string findVarying(mlir::linalg::LinalgOp op, VectorPlan &plan);
+
 /// If an index in the body is that of the lane's loop plus something that all
 /// lanes share: true, and what that is (null for nothing).
 bool isLanePlace(mlir::Value index, const VectorPlan &plan,
@@ -112,10 +125,19 @@ private:
                            mlir::ValueRange place, mlir::Value mask);
   mlir::Value gather(mlir::OpBuilder &builder, mlir::Value buffer,
                      mlir::ValueRange place, mlir::Value mask);
+  /// The values of the body so far, as far as they are made: what all lanes
+  /// share, what differs, and which lanes there are.
+  struct Lanes {
+    mlir::IRMapping scalars, vectors;
+    llvm::ArrayRef<mlir::Value> indices;
+    mlir::Value mask;
+  };
+  mlir::Value asVector(mlir::OpBuilder &builder, mlir::Value value,
+                       const Lanes &lanes);
+  void makeAll(mlir::OpBuilder &builder, mlir::Block &block, Lanes &lanes);
+  void makeLoop(mlir::OpBuilder &builder, mlir::scf::ForOp loop, Lanes &lanes);
   mlir::Value makeLoad(mlir::OpBuilder &builder, mlir::memref::LoadOp load,
-                       llvm::ArrayRef<mlir::Value> indices, mlir::Value mask,
-                       const mlir::IRMapping &scalars,
-                       const mlir::IRMapping &vectors);
+                       const Lanes &lanes);
   mlir::Value broadcast(mlir::OpBuilder &builder, mlir::Value scalar);
   bool isVarying(mlir::Operation &inner) const;
 

@@ -220,11 +220,16 @@ IRMapping VectorBody::makeUniform(OpBuilder &builder, ArrayRef<Value> indices) {
   return scalars;
 }
 
+Value VectorBody::asVector(OpBuilder &builder, Value value,
+                           const Lanes &lanes) {
+  if (plan.varying.contains(value))
+    return lanes.vectors.lookup(value);
+  return broadcast(builder, lanes.scalars.lookupOrDefault(value));
+}
+
 /// A load in the body whose place depends on the lane.
 Value VectorBody::makeLoad(OpBuilder &builder, memref::LoadOp load,
-                           ArrayRef<Value> indices, Value mask,
-                           const IRMapping &scalars, const IRMapping &vectors) {
-  auto type = load.getMemRefType();
+                           const Lanes &lanes) {
   SmallVector<int64_t> strides;
   int64_t offset;
   SmallVector<Value> place;
@@ -232,82 +237,126 @@ Value VectorBody::makeLoad(OpBuilder &builder, memref::LoadOp load,
   for (Value index : load.getIndices()) {
     bool varies = plan.varying.contains(index);
     varying += varies;
-    place.push_back(varies ? vectors.lookup(index)
-                           : scalars.lookupOrDefault(index));
+    place.push_back(varies ? lanes.vectors.lookup(index)
+                           : lanes.scalars.lookupOrDefault(index));
   }
   Value addend;
   if (varying == 1 && isLanePlace(load.getIndices().back(), plan, addend) &&
-      succeeded(type.getStridesAndOffset(strides, offset)) &&
+      succeeded(load.getMemRefType().getStridesAndOffset(strides, offset)) &&
       strides.back() == 1) {
-    place.back() = indices[plan.dim];
+    place.back() = lanes.indices[plan.dim];
     if (addend)
-      place.back() = arith::AddIOp::create(builder, loc, place.back(),
-                                           scalars.lookupOrDefault(addend));
-    return loadAdjacent(builder, load.getMemRef(), place, mask);
+      place.back() = arith::AddIOp::create(
+          builder, loc, place.back(), lanes.scalars.lookupOrDefault(addend));
+    return loadAdjacent(builder, load.getMemRef(), place, lanes.mask);
   }
-  return gather(builder, load.getMemRef(), place, mask);
+  return gather(builder, load.getMemRef(), place, lanes.mask);
+}
+
+/// A loop of the body, for all lanes at once.
+void VectorBody::makeLoop(OpBuilder &builder, scf::ForOp loop, Lanes &lanes) {
+  auto value = [&](Value inner, Value decides) {
+    return plan.varying.contains(decides)
+               ? asVector(builder, inner, lanes)
+               : lanes.scalars.lookupOrDefault(inner);
+  };
+  auto map = [&](Value inner, Value made) {
+    (plan.varying.contains(inner) ? lanes.vectors : lanes.scalars)
+        .map(inner, made);
+  };
+  SmallVector<Value> inits;
+  for (auto [argument, init] :
+       llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs()))
+    inits.push_back(value(init, argument));
+  auto made = scf::ForOp::create(
+      builder, loc, lanes.scalars.lookupOrDefault(loop.getLowerBound()),
+      lanes.scalars.lookupOrDefault(loop.getUpperBound()),
+      lanes.scalars.lookupOrDefault(loop.getStep()), inits);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(made.getBody());
+  lanes.scalars.map(loop.getInductionVar(), made.getInductionVar());
+  for (auto [argument, carried] :
+       llvm::zip(loop.getRegionIterArgs(), made.getRegionIterArgs()))
+    map(argument, carried);
+  makeAll(builder, *loop.getBody(), lanes);
+  SmallVector<Value> next;
+  for (auto [argument, yielded] :
+       llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues()))
+    next.push_back(value(yielded, argument));
+  if (!next.empty())
+    scf::YieldOp::create(builder, loc, next);
+  for (auto [result, last] : llvm::zip(loop.getResults(), made.getResults()))
+    map(result, last);
+}
+
+/// The operations of a block that are not yet made.
+void VectorBody::makeAll(OpBuilder &builder, Block &block, Lanes &lanes) {
+  for (Operation &inner : block.without_terminator()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+      Value place = lanes.indices[index.getDim()];
+      if (!isVarying(inner)) {
+        lanes.scalars.map(index.getResult(), place);
+        continue;
+      }
+      Value count = vector::StepOp::create(builder, loc,
+                                           vectorOf(builder.getIndexType()));
+      Value first = broadcast(builder, place);
+      lanes.vectors.map(index.getResult(),
+                        arith::AddIOp::create(builder, loc, first, count));
+    } else if (!isVarying(inner)) {
+      bool isMade = llvm::all_of(inner.getResults(), [&](Value result) {
+        return lanes.scalars.contains(result);
+      });
+      // Within a loop it is made for each step.
+      if (!isMade || &block != op.getBlock())
+        builder.clone(inner, lanes.scalars);
+    } else if (auto load = dyn_cast<memref::LoadOp>(inner)) {
+      lanes.vectors.map(load.getResult(), makeLoad(builder, load, lanes));
+    } else if (auto loop = dyn_cast<scf::ForOp>(inner)) {
+      makeLoop(builder, loop, lanes);
+    } else {
+      IRMapping operands;
+      for (Value operand : inner.getOperands())
+        operands.map(operand, asVector(builder, operand, lanes));
+      Operation *copy = builder.clone(inner, operands);
+      for (auto [result, made] :
+           llvm::zip(inner.getResults(), copy->getResults())) {
+        made.setType(vectorOf(result.getType()));
+        lanes.vectors.map(result, made);
+      }
+    }
+  }
 }
 
 SmallVector<Value> VectorBody::make(OpBuilder &builder, ArrayRef<Value> indices,
                                     Value mask, ValueRange carried,
                                     const IRMapping &uniform) {
-  IRMapping scalars = uniform, vectors;
-  auto asVector = [&](Value value) -> Value {
-    if (plan.varying.contains(value))
-      return vectors.lookup(value);
-    return broadcast(builder, scalars.lookupOrDefault(value));
-  };
+  Lanes lanes = {uniform, {}, indices, mask};
   for (OpOperand *input : op.getDpsInputOperands()) {
     BlockArgument argument = op.getMatchingBlockArgument(input);
     if (!argument.use_empty() && plan.varying.contains(argument))
-      vectors.map(argument, load(builder, *input, indices, mask));
+      lanes.vectors.map(argument, load(builder, *input, indices, mask));
   }
   auto nextCarried = carried.begin();
   for (auto [index, init] : llvm::enumerate(op.getDpsInitsMutable())) {
     BlockArgument argument = op.getMatchingBlockArgument(&init);
     if (plan.isCarried[index])
-      vectors.map(argument, *nextCarried++);
+      lanes.vectors.map(argument, *nextCarried++);
     else if (!argument.use_empty())
-      vectors.map(argument, load(builder, init, indices, mask));
+      lanes.vectors.map(argument, load(builder, init, indices, mask));
   }
-  for (Operation &inner : op.getBlock()->without_terminator()) {
-    if (!isVarying(inner)) {
-      bool isMade = llvm::all_of(inner.getResults(), [&](Value result) {
-        return scalars.contains(result);
-      });
-      if (!isMade)
-        builder.clone(inner, scalars);
-      continue;
-    }
-    if (isa<linalg::IndexOp>(inner)) {
-      Value count = vector::StepOp::create(builder, loc,
-                                           vectorOf(builder.getIndexType()));
-      vectors.map(inner.getResult(0),
-                  arith::AddIOp::create(builder, loc,
-                                        broadcast(builder, indices[plan.dim]),
-                                        count));
-      continue;
-    }
-    if (auto load = dyn_cast<memref::LoadOp>(inner)) {
-      vectors.map(load.getResult(),
-                  makeLoad(builder, load, indices, mask, scalars, vectors));
-      continue;
-    }
-    IRMapping operands;
-    for (Value operand : inner.getOperands())
-      operands.map(operand, asVector(operand));
-    Operation *copy = builder.clone(inner, operands);
-    for (auto [result, made] :
-         llvm::zip(inner.getResults(), copy->getResults())) {
-      made.setType(vectorOf(result.getType()));
-      vectors.map(result, made);
-    }
-  }
+  makeAll(builder, *op.getBlock(), lanes);
   SmallVector<Value> results;
   nextCarried = carried.begin();
   for (auto [index, init] : llvm::enumerate(op.getDpsInitsMutable())) {
-    Value value = asVector(op.getMatchingYieldValue(&init)->get());
+    Value value =
+        asVector(builder, op.getMatchingYieldValue(&init)->get(), lanes);
     if (!plan.isCarried[index]) {
+      // LLVM makes a choice between something new and what is there already
+      // a masked store, many times slower than a choice and a store (and no
+      // later load is served from it); it does not look through this.
+      if (value.getDefiningOp<arith::SelectOp>())
+        value = LLVM::FreezeOp::create(builder, loc, value);
       store(builder, init, value, indices, mask);
       continue;
     }

@@ -5,9 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Analysis/SliceAnalysis.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "passes/cpu/LinalgToVectors.h"
 #include "passes/cpu/Passes.h"
 
@@ -18,12 +15,6 @@ using linalg::LinalgOp;
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
-
-static bool isLaneType(Type type) {
-  return type.isF32() || type.isF64() || type.isF16() || type.isBF16() ||
-         type.isIndex() || type.isInteger(1) || type.isInteger(8) ||
-         type.isInteger(16) || type.isInteger(32) || type.isInteger(64);
-}
 
 static bool hasDivision(AffineExpr expression) {
   bool found = false;
@@ -66,82 +57,6 @@ static std::optional<LaneAccess> getAccess(Value operand, AffineMap map,
 // Body
 //===----------------------------------------------------------------------===//
 
-bool gatefold::isLanePlace(Value index, const VectorPlan &plan, Value &addend) {
-  addend = {};
-  auto isLane = [&](Value value) {
-    auto place = value.getDefiningOp<linalg::IndexOp>();
-    return place && place.getDim() == plan.dim;
-  };
-  if (isLane(index))
-    return true;
-  auto sum = index.getDefiningOp<arith::AddIOp>();
-  if (!sum)
-    return false;
-  for (auto [lane, other] : {std::pair(sum.getLhs(), sum.getRhs()),
-                             std::pair(sum.getRhs(), sum.getLhs())})
-    if (isLane(lane) && !plan.varying.contains(other)) {
-      addend = other;
-      return true;
-    }
-  return false;
-}
-
-/// Values that combining leaves as they are, the zeros' signs included.
-static TypedAttr getNeutral(Operation *combine) {
-  Type type = combine->getResult(0).getType();
-  OpBuilder builder(combine->getContext());
-  if (auto floating = dyn_cast<FloatType>(type)) {
-    const llvm::fltSemantics &semantics = floating.getFloatSemantics();
-    auto attribute = [&](APFloat value) {
-      return TypedAttr(builder.getFloatAttr(type, value));
-    };
-    return TypeSwitch<Operation *, TypedAttr>(combine)
-        .Case<arith::AddFOp, math::FmaOp>([&](auto) {
-          return attribute(APFloat::getZero(semantics, /*Negative=*/true));
-        })
-        .Case<arith::MulFOp>(
-            [&](auto) { return attribute(APFloat::getOne(semantics)); })
-        .Case<arith::MaximumFOp, arith::MaxNumFOp>([&](auto) {
-          return attribute(APFloat::getInf(semantics, /*Negative=*/true));
-        })
-        .Case<arith::MinimumFOp, arith::MinNumFOp>(
-            [&](auto) { return attribute(APFloat::getInf(semantics)); })
-        .Default([](auto) { return TypedAttr(); });
-  }
-  if (!type.isIntOrIndex())
-    return {};
-  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  auto attribute = [&](APInt value) {
-    return TypedAttr(builder.getIntegerAttr(type, value));
-  };
-  return TypeSwitch<Operation *, TypedAttr>(combine)
-      .Case<arith::AddIOp, arith::OrIOp, arith::XOrIOp, arith::MaxUIOp>(
-          [&](auto) { return attribute(APInt::getZero(width)); })
-      .Case<arith::MulIOp>([&](auto) { return attribute(APInt(width, 1)); })
-      .Case<arith::AndIOp, arith::MinUIOp>(
-          [&](auto) { return attribute(APInt::getAllOnes(width)); })
-      .Case<arith::MaxSIOp>(
-          [&](auto) { return attribute(APInt::getSignedMinValue(width)); })
-      .Case<arith::MinSIOp>(
-          [&](auto) { return attribute(APInt::getSignedMaxValue(width)); })
-      .Default([](auto) { return TypedAttr(); });
-}
-
-/// The one operation through which `argument` reaches `yielded`.
-static std::optional<LaneCombiner> findCombiner(BlockArgument argument,
-                                                Value yielded) {
-  Operation *combine = yielded.getDefiningOp();
-  if (!combine || combine->getBlock() != argument.getOwner() ||
-      combine->getNumResults() != 1 || !yielded.hasOneUse() ||
-      !argument.hasOneUse() || *argument.user_begin() != combine)
-    return std::nullopt;
-  unsigned accumulator = argument.use_begin()->getOperandNumber();
-  TypedAttr neutral = getNeutral(combine);
-  if (!neutral || (isa<math::FmaOp>(combine) && accumulator != 2))
-    return std::nullopt;
-  return LaneCombiner{combine, accumulator, neutral};
-}
-
 /// Instructions that one application costs, roughly.
 static double getWeight(Operation &inner) {
   if (isa<linalg::IndexOp>(inner) || inner.hasTrait<OpTrait::ConstantLike>())
@@ -154,52 +69,6 @@ static double getWeight(Operation &inner) {
   return isa<math::MathDialect>(inner.getDialect()) ? 20 : 1;
 }
 
-/// Whether nothing is written, and so an operation may run once for all lanes.
-static bool onlyReads(Operation &inner) {
-  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
-      getEffectsRecursively(&inner);
-  return effects && llvm::all_of(*effects, [](auto &effect) {
-           return isa<MemoryEffects::Read>(effect.getEffect());
-         });
-}
-
-/// Finds what varies between lanes; empty if all of it has a vector form, else
-/// the reason.
-static std::string analyzeBody(LinalgOp op, VectorPlan &plan) {
-  Block *block = op.getBlock();
-  for (OpOperand &operand : op->getOpOperands()) {
-    BlockArgument argument = op.getMatchingBlockArgument(&operand);
-    if (op.isDpsInit(&operand) ||
-        plan.accesses[operand.getOperandNumber()] != LaneAccess::Same)
-      plan.varying.insert(argument);
-  }
-  for (Operation &inner : block->without_terminator()) {
-    if (!onlyReads(inner))
-      return ("'" + inner.getName().getStringRef() + "' has effects").str();
-    auto index = dyn_cast<linalg::IndexOp>(inner);
-    SetVector<Value> used;
-    used.insert(inner.operand_begin(), inner.operand_end());
-    getUsedValuesDefinedAbove(inner.getRegions(), used);
-    bool varies = index ? index.getDim() == plan.dim
-                        : llvm::any_of(used, [&](Value value) {
-                            return plan.varying.contains(value);
-                          });
-    // An index within a region stands for the loop's index.
-    inner.walk(
-        [&](linalg::IndexOp nested) { varies |= nested.getDim() == plan.dim; });
-    if (!varies)
-      continue;
-    plan.varying.insert(inner.result_begin(), inner.result_end());
-    bool hasForm = index || isa<memref::LoadOp>(inner) ||
-                   (OpTrait::hasElementwiseMappableTraits(&inner) &&
-                    inner.getNumRegions() == 0);
-    if (!hasForm || !llvm::all_of(inner.getResultTypes(), isLaneType))
-      return ("no vector form of '" + inner.getName().getStringRef() + "'")
-          .str();
-  }
-  return {};
-}
-
 //===----------------------------------------------------------------------===//
 // Choice
 //===----------------------------------------------------------------------===//
@@ -208,6 +77,8 @@ static std::string analyzeBody(LinalgOp op, VectorPlan &plan) {
 static constexpr double gatherWeight = 2;
 /// The instructions that combine the lanes at the end of a row.
 static constexpr double combineWeight = 16;
+/// Steps of a loop in a body.
+static constexpr double unknownSteps = 16;
 
 /// As many lanes as the narrowest type, bools aside, has in a register.
 static int64_t getLanes(LinalgOp op, const VectorPlan &plan,
@@ -226,8 +97,34 @@ static int64_t getLanes(LinalgOp op, const VectorPlan &plan,
   return std::max<int64_t>(target.getLanes(narrowest), 1);
 }
 
-/// Instructions for all lanes of one vector without (`lanes` is 1) or with
-/// vectors.
+/// Instructions of a block for all lanes of one vector, or for one element.
+static double getCost(Block &block, const VectorPlan &plan, bool isScalar) {
+  double cost = 0;
+  for (Operation &inner : block.without_terminator()) {
+    bool varies = llvm::any_of(inner.getResults(), [&](Value result) {
+      return plan.varying.contains(result);
+    });
+    if (!varies && !isScalar)
+      continue;
+    if (auto loop = dyn_cast<scf::ForOp>(inner)) {
+      cost += unknownSteps * getCost(*loop.getBody(), plan, isScalar);
+      continue;
+    }
+    auto load = dyn_cast<memref::LoadOp>(inner);
+    Value addend;
+    bool isApart =
+        load && !isScalar &&
+        (load.getIndices().empty() ||
+         !isLanePlace(load.getIndices().back(), plan, addend) ||
+         llvm::any_of(load.getIndices().drop_back(), [&](Value index) {
+           return plan.varying.contains(index);
+         }));
+    cost += isApart ? gatherWeight * plan.lanes : getWeight(inner);
+  }
+  return cost;
+}
+
+/// Instructions for all lanes of one vector, or for one element.
 static double getCost(LinalgOp op, const VectorPlan &plan, bool isScalar) {
   double cost = 0;
   for (OpOperand &operand : op->getOpOperands()) {
@@ -246,28 +143,7 @@ static double getCost(LinalgOp op, const VectorPlan &plan, bool isScalar) {
     else
       cost += isLoaded * 0.25;
   }
-  for (Operation &inner : op.getBlock()->without_terminator()) {
-    bool varies = llvm::any_of(inner.getResults(), [&](Value result) {
-      return plan.varying.contains(result);
-    });
-    double weight = getWeight(inner);
-    if (auto load = dyn_cast<memref::LoadOp>(inner); load && varies) {
-      Value addend;
-      bool isAdjacent =
-          !load.getIndices().empty() &&
-          isLanePlace(load.getIndices().back(), plan, addend) &&
-          llvm::none_of(load.getIndices().drop_back(), [&](Value index) {
-            return plan.varying.contains(index);
-          });
-      if (!isAdjacent)
-        weight = gatherWeight * plan.lanes;
-    }
-    if (isScalar)
-      cost += getWeight(inner);
-    else if (varies)
-      cost += weight;
-  }
-  return cost;
+  return cost + getCost(*op.getBlock(), plan, isScalar);
 }
 
 static std::string describe(OpOperand &operand) {
@@ -306,8 +182,8 @@ static VectorPlan planAlong(LinalgOp op, unsigned dim, int64_t size,
     LaneAccess access = plan.accesses[init.getOperandNumber()];
     if (plan.isReduction && isCarried) {
       plan.combiners.back() =
-          findCombiner(op.getMatchingBlockArgument(&init),
-                       op.getMatchingYieldValue(&init)->get());
+          findLaneCombiner(op.getMatchingBlockArgument(&init),
+                           op.getMatchingYieldValue(&init)->get());
       if (!plan.combiners.back())
         reason = describe(init) + " is not a sum, product, maximum or such";
     } else if (access != LaneAccess::Adjacent) {
@@ -316,7 +192,7 @@ static VectorPlan planAlong(LinalgOp op, unsigned dim, int64_t size,
     if (!reason.empty())
       return plan;
   }
-  reason = analyzeBody(op, plan);
+  reason = findVarying(op, plan);
   if (!reason.empty())
     return plan;
   plan.lanes = getLanes(op, plan, target);

@@ -169,6 +169,75 @@ func.func @gathered(%x: memref<64xf32, strided<[?]>>, %y: memref<64xf32>) {
 
 // -----
 
+// A choice is hidden from LLVM, which makes masked stores of those in place; the
+// types of halves in memory are integers.
+// CHECK-LABEL: func @choice
+func.func @choice(%c: memref<64xbf16>, %s: memref<64xf32>) {
+  // CHECK: vector.load {{.*}} : memref<64xi16>, vector<8xi16>
+  // CHECK-NEXT: arith.bitcast {{.*}} : vector<8xi16> to vector<8xbf16>
+  // CHECK: %[[CHOICE:.*]] = arith.select
+  // CHECK-NEXT: %[[FROZEN:.*]] = llvm.freeze %[[CHOICE]] : vector<8xf32>
+  // CHECK-NEXT: vector.store %[[FROZEN]]
+  %zero = arith.constant 0.0 : bf16
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%c : memref<64xbf16>) outs(%s : memref<64xf32>) {
+  ^bb0(%a: bf16, %old: f32):
+    %0 = arith.cmpf ogt, %a, %zero : bf16
+    %1 = arith.negf %old : f32
+    %2 = arith.select %0, %1, %old : f32
+    linalg.yield %2 : f32
+  }
+  return
+}
+
+// -----
+
+// A product in a sum is rounded once; named operations have bodies too.
+// CHECK-LABEL: func @product
+func.func @product(%a: memref<?x?xf32>, %b: memref<?x64xf32>, %c: memref<?x64xf32>) {
+  // CHECK: scf.for {{.*}} step %c32
+  // CHECK: scf.for {{.*}} iter_args
+  // CHECK: %[[A:.*]] = memref.load
+  // CHECK: %[[ALL:.*]] = vector.broadcast %[[A]] : f32 to vector<8xf32>
+  // CHECK-COUNT-4: math.fma %[[ALL]], {{.*}} : vector<8xf32>
+  linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x64xf32>) outs(%c : memref<?x64xf32>)
+  return
+}
+
+// -----
+
+// A loop of the body steps for all lanes at once; what it carries varies.
+// CHECK-LABEL: func @ranks
+// CHECK-SAME: %[[X:[^:]*]]: memref<?xf32>
+func.func @ranks(%x: memref<?xf32>, %rank: memref<?xi64>, %n: index) {
+  // CHECK: %[[MINE:.*]] = vector.load %[[X]]
+  // CHECK: %[[COUNT:.*]] = scf.for %[[K:.*]] = {{.*}} iter_args(%[[SOFAR:.*]] = %{{.*}}) -> (vector<8xi64>)
+  // CHECK-NEXT: %[[OTHER:.*]] = memref.load %[[X]][%[[K]]]
+  // CHECK-NEXT: %[[ALL:.*]] = vector.broadcast %[[OTHER]]
+  // CHECK-NEXT: %[[MORE:.*]] = arith.cmpf ogt, %[[ALL]], %[[MINE]] : vector<8xf32>
+  // CHECK-NEXT: %[[ONE:.*]] = arith.extui %[[MORE]]
+  // CHECK-NEXT: arith.addi %[[SOFAR]], %[[ONE]]
+  // CHECK: vector.store %[[COUNT]]
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i64
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : memref<?xf32>) outs(%rank : memref<?xi64>) {
+  ^bb0(%a: f32, %old: i64):
+    %r = scf.for %k = %c0 to %n step %c1 iter_args(%count = %zero) -> (i64) {
+      %b = memref.load %x[%k] : memref<?xf32>
+      %more = arith.cmpf ogt, %b, %a : f32
+      %one = arith.extui %more : i1 to i64
+      %next = arith.addi %count, %one : i64
+      scf.yield %next : i64
+    }
+    linalg.yield %r : i64
+  }
+  return
+}
+
+// -----
+
 // No vector form: a transposition, an arg max, results with gaps.
 // CHECK-LABEL: func @left
 func.func @left(%x: memref<?x?xf32>, %t: memref<?x?xf32>, %v: memref<f32>, %p: memref<i64>, %row: memref<?xf32>, %gaps: memref<?xf32, strided<[?]>>) {

@@ -2,7 +2,7 @@
 // A stock mlir-opt reads the dialect and runs a pass of ours through the plugin.
 // RUN: mlir-opt %s --load-dialect-plugin=%plugin --canonicalize | FileCheck %s
 // RUN: mlir-opt %s --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
-// RUN:   --pass-pipeline='builtin.module(func.func(gf-choose-algorithms,gf-lower-recurrence))' | FileCheck %s --check-prefix=LOWERED
+// RUN:   --pass-pipeline='builtin.module(func.func(gf-choose-algorithms{naive},gf-lower-recurrence))' | FileCheck %s --check-prefix=LOWERED
 // RUN: mlir-opt %s --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
 // RUN:   --pass-pipeline='builtin.module(gf-simplify,gf-schedule,gf-tile)' | FileCheck %s --check-prefix=LOWERED
 

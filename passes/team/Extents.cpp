@@ -26,14 +26,14 @@ Extents::Extents(func::FuncOp entry, const Interface *interface)
          llvm::enumerate(interface->tensors[i].shape.getResults()))
       if (auto symbol = dyn_cast<AffineSymbolExpr>(size))
         if (!sources[symbol.getPosition()].value)
-          sources[symbol.getPosition()] = {entry.getArgument(i), dim};
+          sources[symbol.getPosition()] = {entry.getArgument(i), dim, {}};
 }
 
 AffineExpr Extents::symbolOf(Value value, std::optional<int64_t> dim) {
   AffineExpr &found = known[{value, dim.value_or(-1)}];
   if (!found) {
     found = getAffineSymbolExpr(sources.size(), value.getContext());
-    sources.push_back({value, dim});
+    sources.push_back({value, dim, {}});
   }
   return found;
 }
@@ -101,9 +101,28 @@ AffineExpr Extents::index(Value value) {
   } else if (isa_and_present<arith::IndexCastOp>(op)) {
     found = index(op->getOperand(0));
   }
-  if (!found)
-    return symbolOf(value, std::nullopt);
+  if (!found) {
+    AffineExpr bound;
+    if (isa_and_present<arith::MinSIOp, arith::MinUIOp>(op)) {
+      bound = index(op->getOperand(1));
+      AffineExpr first = index(op->getOperand(0));
+      if (!isa<AffineConstantExpr>(bound) || isa<AffineConstantExpr>(first))
+        bound = first;
+    }
+    AffineExpr symbol = symbolOf(value, std::nullopt);
+    sources[cast<AffineSymbolExpr>(symbol).getPosition()].bound = bound;
+    return symbol;
+  }
   return known[{value, -1}] = found;
+}
+
+AffineExpr Extents::atMost(AffineExpr extent) {
+  SmallVector<AffineExpr> symbols;
+  for (auto [place, source] : llvm::enumerate(sources))
+    symbols.push_back(source.bound
+                          ? source.bound
+                          : getAffineSymbolExpr(place, extent.getContext()));
+  return extent.replaceSymbols(symbols);
 }
 
 bool Extents::isKnownBefore(Operation *op, AffineExpr extent) {

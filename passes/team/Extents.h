@@ -25,6 +25,10 @@ public:
   mlir::AffineExpr index(mlir::Value value);
   mlir::AffineExpr index(mlir::OpFoldResult value);
 
+  /// The same, or something simpler that is no less: of a minimum, as the size
+  /// of the last tile is, one side.
+  mlir::AffineExpr atMost(mlir::AffineExpr extent);
+
   /// The value as an index at the insertion point; null where a symbol of it is
   /// not known there.
   mlir::Value emit(mlir::OpBuilder &builder, mlir::Location loc,
@@ -37,6 +41,8 @@ private:
   struct Source {
     mlir::Value value;
     std::optional<int64_t> dim;
+    /// It is no greater, if not null.
+    mlir::AffineExpr bound;
   };
   mlir::AffineExpr symbolOf(mlir::Value value, std::optional<int64_t> dim);
 

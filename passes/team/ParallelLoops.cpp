@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/support/Entry.h"
 #include "passes/team/Passes.h"
@@ -42,10 +43,48 @@ static scf::ForOp findInner(scf::ForOp loop) {
   return inner;
 }
 
-static void makeForall(scf::ForOp outermost) {
+/// A buffer that nothing but the loop uses is made in it: each iteration may
+/// have its own, since none reads what another has written there.
+static void sinkBuffers(scf::ForOp loop) {
+  SetVector<Operation *> buffers;
+  loop->walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (auto alloc = operand.getDefiningOp<memref::AllocOp>())
+        if (!loop->isAncestor(alloc))
+          buffers.insert(alloc);
+  });
+  for (Operation *alloc : buffers)
+    if (llvm::all_of(alloc->getUsers(), [&](Operation *user) {
+          return loop->isProperAncestor(user);
+        }))
+      alloc->moveBefore(&loop.getBody()->front());
+}
+
+/// Whether each iteration writes all of a buffer that is there for all of them:
+/// then the mark is wrong, or memory was shared after it was made.
+static bool writesWhole(scf::ForOp loop) {
+  return loop
+      ->walk([&](DestinationStyleOpInterface op) {
+        return llvm::any_of(op.getDpsInits(),
+                            [&](Value output) {
+                              return isa<MemRefType>(output.getType()) &&
+                                     loop.isDefinedOutsideOfLoop(output);
+                            })
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+static SmallVector<scf::ForOp> findNest(scf::ForOp outermost) {
   SmallVector<scf::ForOp> nest = {outermost};
   while (scf::ForOp inner = findInner(nest.back()))
     nest.push_back(inner);
+  return nest;
+}
+
+static void makeForall(SmallVector<scf::ForOp> nest) {
+  scf::ForOp outermost = nest.front();
   OpBuilder builder(outermost);
   SmallVector<OpFoldResult> lower, upper, steps;
   for (scf::ForOp loop : nest) {
@@ -56,7 +95,8 @@ static void makeForall(scf::ForOp outermost) {
   auto forall = scf::ForallOp::create(builder, outermost.getLoc(), lower, upper,
                                       steps, ValueRange(), std::nullopt);
   Operation *end = forall.getTerminator();
-  for (auto [number, loop] : llvm::enumerate(nest)) {
+  for (auto [number, each] : llvm::enumerate(nest)) {
+    scf::ForOp loop = each;
     loop.getInductionVar().replaceAllUsesWith(forall.getInductionVar(number));
     Operation *inner =
         number + 1 < nest.size() ? nest[number + 1].getOperation() : nullptr;
@@ -68,6 +108,68 @@ static void makeForall(scf::ForOp outermost) {
   outermost.erase();
 }
 
+/// Marked loops in `root` that no other one holds.
+static SmallVector<scf::ForOp> findOutermost(Operation *root) {
+  SmallVector<scf::ForOp> found;
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<scf::ForallOp>(op))
+      return WalkResult::skip();
+    if (op == root || !isParallel(op))
+      return WalkResult::advance();
+    if (op->getNumResults() != 0) {
+      remark::missed(op->getLoc(), remark::RemarkOpts::name("parallel-loops")
+                                       .category("gf-parallel-loops"))
+          << "not parallel: it hands a value from one iteration to the next";
+      return WalkResult::advance();
+    }
+    found.push_back(cast<scf::ForOp>(op));
+    return WalkResult::skip();
+  });
+  return found;
+}
+
+/// Where a nest is not perfect its outer loops may have too few iterations for
+/// the ranks of a run: then the inner ones are shared.
+static unsigned makeParallel(scf::ForOp outermost) {
+  sinkBuffers(outermost);
+  if (writesWhole(outermost)) {
+    remark::missed(outermost.getLoc(),
+                   remark::RemarkOpts::name("parallel-loops")
+                       .category("gf-parallel-loops"))
+        << "not parallel: its iterations write the same buffer";
+    return 0;
+  }
+  SmallVector<scf::ForOp> nest = findNest(outermost);
+  if (findOutermost(nest.back()).empty()) {
+    makeForall(nest);
+    return 1;
+  }
+  OpBuilder builder(outermost);
+  Location loc = outermost.getLoc();
+  Value count;
+  for (scf::ForOp loop : nest) {
+    Value span = arith::SubIOp::create(builder, loc, loop.getUpperBound(),
+                                       loop.getLowerBound());
+    span = arith::CeilDivSIOp::create(builder, loc, span, loop.getStep());
+    count = count ? arith::MulIOp::create(builder, loc, count, span).getResult()
+                  : span;
+  }
+  Value ranks = TeamSizeOp::create(builder, loc);
+  Value isEnough = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::sge, count, ranks);
+  auto choice =
+      scf::IfOp::create(builder, loc, isEnough, /*withElseRegion=*/true);
+  Operation *copy = choice.getElseBodyBuilder().clone(*outermost);
+  outermost->moveBefore(choice.thenBlock()->getTerminator());
+  unsigned made = 1;
+  SmallVector<scf::ForOp> inner = {cast<scf::ForOp>(copy)};
+  inner = findOutermost(findNest(inner.front()).back());
+  makeForall(nest);
+  for (scf::ForOp loop : inner)
+    made += makeParallel(loop);
+  return made;
+}
+
 namespace {
 struct ParallelLoops : gatefold::impl::ParallelLoopsBase<ParallelLoops> {
   void runOnOperation() override {
@@ -77,26 +179,8 @@ struct ParallelLoops : gatefold::impl::ParallelLoopsBase<ParallelLoops> {
       module.emitError("has no function '") << runFunction << "'";
       return signalPassFailure();
     }
-    SmallVector<scf::ForOp> outermost;
-    WalkResult result = entry.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isa<scf::ForallOp>(op))
-        return WalkResult::skip();
-      if (!isParallel(op))
-        return WalkResult::advance();
-      if (op->getNumResults() != 0) {
-        op->emitError("is marked as parallel, but hands a value from one "
-                      "iteration to the next");
-        return WalkResult::interrupt();
-      }
-      outermost.push_back(cast<scf::ForOp>(op));
-      return WalkResult::skip();
-    });
-    if (result.wasInterrupted())
-      return signalPassFailure();
-    for (scf::ForOp loop : outermost) {
-      makeForall(loop);
-      ++loopsMade;
-    }
+    for (scf::ForOp loop : findOutermost(entry))
+      loopsMade += makeParallel(loop);
   }
 };
 } // namespace

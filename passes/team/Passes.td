@@ -12,7 +12,11 @@ def ParallelLoops : Pass<"gf-parallel-loops", "::mlir::ModuleOp"> {
     An `scf.for` of the entry with the attribute `gf.parallel` and no results becomes
     an `scf.forall`; marked loops directly in it, with nothing but arithmetic and views
     around them and bounds that do not depend on it, become dimensions of the same
-    one. The mark says that iterations are independent; this pass does not find out.
+    one. Where there is more around them, the loops within are shared instead in runs in
+    which the outer ones have fewer iterations than there are ranks. A buffer that only
+    the loop uses moves into it. The mark says that iterations are independent; this
+    pass does not find out. A marked loop with results stays as it is, and so
+    does one that writes all of a buffer in each iteration.
 
     ```mlir
     scf.for %h = %c0 to %heads step %c1 {
@@ -22,7 +26,9 @@ def ParallelLoops : Pass<"gf-parallel-loops", "::mlir::ModuleOp"> {
     scf.forall (%h, %i) = (0, 0) to (%heads, %queries) step (1, 96) { ... }
     ```
   }];
-  let dependentDialects = ["::mlir::scf::SCFDialect"];
+  let dependentDialects = [
+    "::gatefold::GfDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"
+  ];
   let statistics = [Statistic<"loopsMade", "loops", "Parallel loops made">];
 }
 

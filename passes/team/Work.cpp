@@ -119,15 +119,15 @@ Work Work::of(Operation *op, Extents &extents) {
     work.known = productWork;
     auto type = cast<ShapedType>(linear.getOutput().getType());
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      work.multiply(extents.size(linear.getOutput(), dim));
+      work.multiply(extents.atMost(extents.size(linear.getOutput(), dim)));
     int64_t last = cast<ShapedType>(linear.getX().getType()).getRank() - 1;
-    work.multiply(extents.size(linear.getX(), last));
+    work.multiply(extents.atMost(extents.size(linear.getX(), last)));
     return work;
   }
   if (auto pack = dyn_cast<PackOp>(op)) {
     work.known = elementWork;
     for (int64_t dim = 0; dim < 2; ++dim)
-      work.multiply(extents.size(pack.getSource(), dim));
+      work.multiply(extents.atMost(extents.size(pack.getSource(), dim)));
     return work;
   }
   if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
@@ -140,20 +140,24 @@ Work Work::of(Operation *op, Extents &extents) {
           operandSizes.push_back(extents.size(operand, dim));
     for (AffineExpr loop : sizes.getResults())
       if (auto place = dyn_cast<AffineDimExpr>(loop))
-        work.multiply(operandSizes[place.getPosition()]);
+        work.multiply(extents.atMost(operandSizes[place.getPosition()]));
     return work;
   }
   for (Region &region : op->getRegions())
     for (Block &block : region)
       work.add(of(block, extents));
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    AffineExpr step = extents.index(loop.getStep());
-    AffineExpr span = extents.index(loop.getUpperBound()) -
-                      extents.index(loop.getLowerBound());
+    AffineExpr step = extents.atMost(extents.index(loop.getStep()));
+    AffineExpr span = extents.atMost(extents.index(loop.getUpperBound()) -
+                                     extents.index(loop.getLowerBound()));
     work.multiply(isa<AffineConstantExpr>(step) ? span.ceilDiv(step) : span);
   } else if (auto loop = dyn_cast<scf::ForallOp>(op)) {
-    for (OpFoldResult bound : loop.getMixedUpperBound())
-      work.multiply(extents.index(bound));
+    for (auto [bound, step] :
+         llvm::zip(loop.getMixedUpperBound(), loop.getMixedStep())) {
+      AffineExpr count = extents.atMost(extents.index(bound));
+      std::optional<int64_t> known = getConstantIntValue(step);
+      work.multiply(known && *known > 0 ? count.ceilDiv(*known) : count);
+    }
   } else if (op->getNumRegions() == 0 && !isMemoryEffectFree(op)) {
     work.known = scalarWork;
   }

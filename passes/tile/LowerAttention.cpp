@@ -326,6 +326,8 @@ LogicalResult AttentionLowering::run() {
   Value zero = constant(0), one = constant(1);
   for (Value bound : bounds) {
     auto loop = scf::ForOp::create(rewriter, loc, zero, bound, one, carried);
+    // Each iteration writes its own row of the results.
+    loop->setAttr(parallelName, rewriter.getUnitAttr());
     loops.push_back(loop);
     indices.push_back(loop.getInductionVar());
     carried.assign(loop.getRegionIterArgs().begin(),

@@ -202,3 +202,30 @@ func.func @gatefold_run_entry(%a: memref<1x512xf32>, %b: memref<1x512xf32>, %p: 
   }
   return
 }
+
+// -----
+
+// Both write to one result, each its own columns: they are independent all the same.
+// CHECK-LABEL: func @gatefold_run_entry(
+// CHECK: arith.cmpi eq, %{{.*}}, %c2
+// CHECK: scf.if
+// CHECK-NEXT: scf.forall
+// CHECK: scf.for
+// CHECK: } else {
+// CHECK: scf.for
+// TEAM-LABEL: func @gatefold_run_entry(
+// TEAM: return
+func.func @gatefold_run_entry(%a: memref<1x512xf32>, %y: memref<50x1024xf32>, %p: memref<8x512x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c50 = arith.constant 50 : index
+  scf.for %t = %c0 to %c50 step %c1 {
+    %yt = memref.subview %y[%t, 0] [1, 512] [1, 1] : memref<50x1024xf32> to memref<1x512xf32, strided<[1024, 1], offset: ?>>
+    gf.linear %a, %p outs(%yt : memref<1x512xf32, strided<[1024, 1], offset: ?>>) : memref<1x512xf32>, memref<8x512x64xf32>
+  }
+  scf.for %t = %c0 to %c50 step %c1 {
+    %yt = memref.subview %y[%t, 512] [1, 512] [1, 1] : memref<50x1024xf32> to memref<1x512xf32, strided<[1024, 1], offset: ?>>
+    gf.linear %a, %p outs(%yt : memref<1x512xf32, strided<[1024, 1], offset: ?>>) : memref<1x512xf32>, memref<8x512x64xf32>
+  }
+  return
+}

@@ -568,6 +568,37 @@ def test_naive_gives_the_same(small):
     assert run_small(small, "--naive").out == run_small(small).out
 
 
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "recurrence.algorithm=naive",
+        "recurrence.step_rows=1",
+        "recurrence.step_rows=5,attention.query_block=2",
+        "attention.algorithm=naive",
+        "attention.query_block=65536",
+    ],
+)
+def test_schedules_agree(tmp_path, schedule):
+    """Whatever is chosen, the numbers are those of the naive lowering."""
+    text = write(
+        tmp_path / "m.gf",
+        """import cells, attention
+
+model m(x: [B, T, 4]) -> [B, T, 4] {
+  param rnn: gru(H=4)
+  y, _ = scan(rnn, x)
+  return dot_product(y, y, y)
+}
+""",
+    )
+    options = ["run", text, "--seed", "3", "--dim", "B=3,T=7"]
+    gatefold(*options, "--naive", "--output", f"output={tmp_path / 'naive.npy'}")
+    gatefold(*options, "--schedule", schedule, "--output", f"output={tmp_path / 'y.npy'}")
+    expected = np.load(tmp_path / "naive.npy")
+    assert np.abs(expected).max() > 0.01
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), expected, rtol=1e-5, atol=1e-6)
+
+
 def test_code_for_another_machine(small):
     run = run_small(small, "--target", "aarch64", status=1)
     if os.uname().machine == "x86_64":

@@ -46,6 +46,8 @@ struct VectorPlan {
   unsigned dim = 0;
   int64_t lanes = 1;
   bool isReduction = false;
+  /// The body costs about as much as the loop around it.
+  bool isCheap = false;
   /// Vectors in one step of the innermost loop, as copies of the body.
   int64_t vectorsAtOnce = 1;
   /// Of each operand.

@@ -318,6 +318,12 @@ void VectorBody::makeAll(OpBuilder &builder, Block &block, Lanes &lanes) {
       IRMapping operands;
       for (Value operand : inner.getOperands())
         operands.map(operand, asVector(builder, operand, lanes));
+      // LLVM makes two loops of it, each of which reads what it needs.
+      if (auto choice = dyn_cast<arith::SelectOp>(inner);
+          choice && plan.isCheap &&
+          !plan.varying.contains(choice.getCondition()))
+        operands.map(choice.getCondition(),
+                     lanes.scalars.lookupOrDefault(choice.getCondition()));
       Operation *copy = builder.clone(inner, operands);
       for (auto [result, made] :
            llvm::zip(inner.getResults(), copy->getResults())) {

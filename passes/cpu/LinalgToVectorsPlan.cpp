@@ -200,7 +200,8 @@ static VectorPlan planAlong(LinalgOp op, unsigned dim, int64_t size,
   double weight = getCost(op, plan, /*isScalar=*/false);
   // Few instructions in a step: its time would be that of one sum.
   unsigned carried = llvm::count(plan.isCarried, true);
-  if (carried > 0 && weight <= 6 &&
+  plan.isCheap = weight <= 6;
+  if (carried > 0 && plan.isCheap &&
       carried * laneAccumulators <= target.vectorRegisters / 2)
     plan.vectorsAtOnce = laneAccumulators;
   double length = ShapedType::isDynamic(size) ? 4.0 * plan.lanes : size;

@@ -52,6 +52,8 @@ Prepared countPrepared(const gatefold_description &description) {
 struct ReportedOperation {
   /// Null for what belongs to no recurrence or attention.
   const Compilation::Scheduled *scheduled = nullptr;
+  /// Layers and directions of one call are many operations at one place.
+  int64_t count = 1;
   std::vector<mlir::FileLineColLoc> places;
   std::vector<const PassRemark *> remarks;
 };
@@ -63,12 +65,27 @@ bool isWithin(ArrayRef<mlir::FileLineColLoc> inner,
          inner.take_back(outer.size()) == outer;
 }
 
+/// Whether nothing tells one from the other for whoever reads the text.
+bool areAlike(const Compilation::Scheduled &a,
+              const Compilation::Scheduled &b) {
+  return a.what == b.what && a.algorithm == b.algorithm &&
+         a.sizeName == b.sizeName && a.size == b.size;
+}
+
 /// The operations in the order of the program, then one that has the other
 /// remarks.
 std::vector<ReportedOperation> sortRemarks(const Compilation &compilation) {
   std::vector<ReportedOperation> operations;
-  for (const Compilation::Scheduled &scheduled : compilation.getScheduled())
-    operations.push_back({&scheduled, findPlaces(scheduled.location), {}});
+  for (const Compilation::Scheduled &scheduled : compilation.getScheduled()) {
+    auto places = findPlaces(scheduled.location);
+    auto alike = llvm::find_if(operations, [&](const ReportedOperation &other) {
+      return other.places == places && areAlike(*other.scheduled, scheduled);
+    });
+    if (alike != operations.end())
+      ++alike->count;
+    else
+      operations.push_back({&scheduled, 1, std::move(places), {}});
+  }
   operations.emplace_back();
   for (const PassRemark &remark : compilation.getRemarks()) {
     // The rows say it.
@@ -80,7 +97,7 @@ std::vector<ReportedOperation> sortRemarks(const Compilation &compilation) {
       if (isWithin(places, operation.places) &&
           operation.places.size() > nearest->places.size())
         nearest = &operation;
-    // Both directions of a layer, and what a pass does twice, say the same.
+    // Layers and directions say the same again.
     if (llvm::none_of(nearest->remarks, [&](const PassRemark *other) {
           return other->words == remark.words && other->pass == remark.pass &&
                  other->location == remark.location;
@@ -143,6 +160,7 @@ void addSchedule(json::Object &document, const Compilation &compilation) {
     std::string algorithm = algorithmOf(operation);
     json::Object object{{"what", operation.scheduled->what},
                         {"algorithm", algorithm},
+                        {"count", operation.count},
                         {"remarks", remarksJson(operation)}};
     if (algorithm != "naive" && !operation.scheduled->sizeName.empty())
       object[operation.scheduled->sizeName] = operation.scheduled->size;
@@ -162,7 +180,11 @@ void printSchedule(const Compilation &compilation, PrintRow row) {
       if (algorithm != "naive" && !scheduled.sizeName.empty())
         algorithm +=
             ", " + scheduled.sizeName + "=" + std::to_string(scheduled.size);
-      row(scheduled.what, algorithm + " at " + placeText(operation.places));
+      row(scheduled.what,
+          algorithm + " at " + placeText(operation.places) +
+              (operation.count == 1
+                   ? ""
+                   : ", " + std::to_string(operation.count) + " of them"));
     } else if (!operation.remarks.empty()) {
       row("elsewhere", "in no recurrence or attention");
     }

@@ -133,6 +133,25 @@ def test_json_of_what_was_scheduled(tmp_path):
     assert found["arena_bytes_per_thread"] >= 0
 
 
+def test_layers_and_directions_are_one_row(tmp_path):
+    path = write(
+        tmp_path / "m.gf",
+        """import cells
+
+model m(x: [B, T, 4]) -> [B, T, 8] {
+  param rnn: gru(H=4, layers=2, bidirectional=true)
+  y, _ = scan(rnn, x)
+  return y
+}
+""",
+    )
+    rows = [row for row in gatefold("report", path).out.splitlines() if row[0] != " "]
+    (row,) = [row for row in rows if row.startswith("recurrence")]
+    assert row.endswith(f" at {path}:5:10, 4 of them")
+    (one,) = gatefold("report", path, "--json").json["scheduled"]
+    assert one["count"] == 4
+
+
 def test_naive_schedule(tmp_path):
     path = write(tmp_path / "m.gf", LAYERS)
     found = gatefold("report", path, "--json", "--naive").json

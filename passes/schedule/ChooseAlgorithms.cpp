@@ -39,6 +39,14 @@ static void choosePlan(Operation *op, StringRef algorithm,
                     .getI64IntegerAttr(chooseQueryBlock(attention, target)));
 }
 
+/// Whether the size that a module gives, if it does, is one.
+static bool hasValidSize(Operation *op, const ScheduledKind &kind) {
+  Attribute attribute = op->getAttr(kind.sizeAttribute);
+  auto size = dyn_cast_or_null<IntegerAttr>(attribute);
+  return !attribute || (size && size.getType().isSignlessInteger(64) &&
+                        size.getInt() >= 1 && size.getInt() <= kind.mostSize);
+}
+
 /// What an algorithm makes of an operation, and what it spares.
 static StringRef describe(Operation *op, StringRef algorithm) {
   if (algorithm == stepsAlgorithm)
@@ -123,6 +131,10 @@ struct ChooseAlgorithms
       return op->emitError(kind.name)
              << " cannot be scheduled with " << kind.sizeKey
              << ": the module says that its algorithm is \"naive\"";
+    if (!hasValidSize(op, kind))
+      return op->emitError(kind.sizeAttribute)
+             << " is " << op->getAttr(kind.sizeAttribute)
+             << ", expected a number from 1 to " << kind.mostSize << " : i64";
     choosePlan(op, chosen.getValue(), target);
     remark::analysis(
         op->getLoc(),

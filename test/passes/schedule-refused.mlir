@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: gatefold-opt %s --pass-pipeline="builtin.module(func.func(gf-choose-algorithms{schedule=attention.query_block=4},gf-tile-attention))" --verify-diagnostics --split-input-file
-// RUN: gatefold-opt %s --pass-pipeline="builtin.module(func.func(gf-choose-algorithms,gf-tile-attention))" --split-input-file | FileCheck %s
+// RUN: not gatefold-opt %s --pass-pipeline="builtin.module(func.func(gf-choose-algorithms,gf-tile-attention))" --split-input-file 2>/dev/null | FileCheck %s
 
 // What the cost model chose is left to the naive lowering where it cannot be done, what a
 // user chose is refused: scores of 16 bits are not summed in blocks.
@@ -30,4 +30,27 @@ func.func @naive(%q: tensor<?x4xf32>) -> tensor<?x4xf32> {
     gf.yield %query : tensor<4xf32>
   }
   return %y : tensor<?x4xf32>
+}
+
+// -----
+
+// So is a size of a module that is none, whoever chose the algorithm.
+func.func @size(%x: tensor<?x4xf32>) {
+  // expected-error @+1 {{gf.step_rows is 0 : i64, expected a number from 1 to 1048576 : i64}}
+  gf.recurrence sequences(%x : tensor<?x4xf32>) time_axis 0 attributes {gf.step_rows = 0 : i64} {
+  ^step(%x_t: tensor<4xf32>):
+    gf.yield
+  }
+  return
+}
+
+// -----
+
+func.func @type(%x: tensor<?x4xf32>) {
+  // expected-error @+1 {{gf.step_rows is "many", expected a number from 1 to 1048576 : i64}}
+  gf.recurrence sequences(%x : tensor<?x4xf32>) time_axis 0 attributes {gf.step_rows = "many"} {
+  ^step(%x_t: tensor<4xf32>):
+    gf.yield
+  }
+  return
 }

@@ -3,7 +3,7 @@
 
 import ctypes
 import pathlib
-import resource
+import re
 import statistics
 import subprocess
 import time
@@ -88,10 +88,20 @@ def summary(case, candidates, times, peaks, threads):
     return {"case": case.name, "threads": threads, "peak_flops": max(peaks), "rows": rows}
 
 
+def peak_memory(reset=False):
+    """Largest resident size of this process so far, or since the last reset; in bytes."""
+    if reset:
+        # What was freed is given back first, lest a run use it unseen.
+        ctypes.CDLL(None).malloc_trim(0)
+        pathlib.Path("/proc/self/clear_refs").write_text("5")
+    status = pathlib.Path("/proc/self/status").read_text()
+    return 1024 * int(re.search(r"VmHWM:\s*(\d+) kB", status)[1])
+
+
 def growth(prepare, run):
-    """Bytes by which the process's peak grows in `run`, after a small one has warmed
+    """Bytes by which the process grows in `run` at most, after a small run has warmed
     it."""
     prepare()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_memory(reset=True)
     run()
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    return peak_memory() - before

@@ -33,6 +33,7 @@ static void buildSimplify(OpPassManager &manager, const PipelineOptions &) {
 static void buildFuse(OpPassManager &manager, const PipelineOptions &options) {
   if (options.naive)
     return;
+  manager.addNestedPass<func::FuncOp>(createFoldDiffWindow());
   manager.addNestedPass<func::FuncOp>(createHoistInvariant());
   // Before products leave a step, so that gates leave as one sequence.
   manager.addNestedPass<func::FuncOp>(createFuseGates());

@@ -131,4 +131,38 @@ def FuseGates : Pass<"gf-fuse-gates", "::mlir::func::FuncOp"> {
   ];
 }
 
+def FoldDiffWindow : Pass<"gf-fold-diff-window", "::mlir::func::FuncOp"> {
+  let summary = "Score differences folded into the keys";
+  let description = [{
+    Scores plus their differences from neighbouring scores are linear in the keys:
+
+    `s[j] + sum_n (s[j] - s[n]) = q . ((1 + N) k[j] - sum_n k[n])`, s[j] = q . k[j]
+
+    The stencil is computed for each key of a head, before the attention, which then costs
+    what one without differences costs.
+
+    ```mlir
+    %s = gf.row_scores %q, %k : ...
+    %d = gf.row_neighbours %s width 3 scope all : tensor<?xf32>
+    %t = linalg.generic { addf } ins(%s, %d)
+    // becomes, with another key operand %folded
+    %t = gf.row_scores %q, %folded : ...
+    ```
+
+    Under scope `visible`, with lengths, causality or a window to the right, the last
+    (width - 1) / 2 keys that a query sees have fewer neighbours: their scores are computed
+    by themselves and replace those of the product.
+
+    Not where what is visible is said per element (a mask, segments, a window to the left),
+    where the score is not linear, or where keys that are not seen matter.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"windowsFolded", "folded", "Diff-windows folded">
+  ];
+}
+
 #endif // GATEFOLD_FUSE_PASSES_TD

@@ -52,8 +52,9 @@ struct TileAttention : gatefold::impl::TileAttentionBase<TileAttention> {
                << unsupported->getName().getStringRef()
                << "' cannot be computed for a block of queries";
       remark::missed(op.getLoc(), options)
-          << "attention: not in blocks of queries, for its '"
-          << unsupported->getName().getStringRef() << "'";
+          << ("attention: not in blocks of queries, for its '" +
+              unsupported->getName().getStringRef() + "'")
+                 .str();
       op->setAttr(algorithmName,
                   StringAttr::get(&getContext(), naiveAlgorithm));
       return success();

@@ -145,8 +145,10 @@ void AttentionBody::joinStructured(LinalgOp structured) {
     for (int64_t dim = 0, e = rankOf(result); dim < e; ++dim)
       join(dimOf(result, dim), dimOf(output, dim));
   }
+  // Of what is the same for all queries, the whole is there.
   structured->walk([&](tensor::ExtractOp extract) {
-    rearranges(extract.getTensor(), structured);
+    if (isPerQuery(extract.getTensor()))
+      rearranges(extract.getTensor(), structured);
   });
 }
 

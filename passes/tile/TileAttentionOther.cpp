@@ -256,6 +256,11 @@ Operation *AttentionTiling::findUnsupported() {
             tensor::CollapseShapeOp>(inner) ||
         isa_and_present<GfDialect>(inner.getDialect()))
       continue;
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(inner);
+    if (slice && !(cutsKeys && body.getKeyDim(slice.getSource())) &&
+        llvm::none_of(slice->getOperands().drop_front(),
+                      [&](Value place) { return body.isPerQuery(place); }))
+      continue;
     // In a loop over the queries its result has a place if its size is known.
     for (Value result : inner.getResults()) {
       auto type = dyn_cast<RankedTensorType>(result.getType());

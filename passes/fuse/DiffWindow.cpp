@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- DiffWindow.cpp - Keys and scores of a diff-window ------------------===//
+//
+// The stencil on keys, and the scores of keys that lack a neighbour.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/fuse/DiffWindow.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace gatefold;
+using linalg::GenericOp;
+using utils::IteratorType;
+
+static RankedTensorType tensorType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+Value DiffWindowFold::constant(OpBuilder &builder, int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
+Value DiffWindowFold::makeStencil(
+    OpBuilder &builder, Value key, Value end,
+    llvm::function_ref<Value(OpBuilder &, Value)> read) {
+  auto integer = [&](arith::CmpIPredicate predicate, Value left, Value right) {
+    return arith::CmpIOp::create(builder, loc, predicate, left, right);
+  };
+  Value none = constant(builder, 0), one = constant(builder, 1);
+  Value last = arith::SubIOp::create(builder, loc, end, one);
+  Value own = read(builder, key);
+  Type element = own.getType();
+  Value zero = arith::ConstantOp::create(builder, loc,
+                                         builder.getFloatAttr(element, 0.0));
+  Value unit = arith::ConstantOp::create(builder, loc,
+                                         builder.getFloatAttr(element, 1.0));
+  Value count = unit, sum = zero;
+  for (int64_t distance = -found.radius; distance <= found.radius; ++distance) {
+    if (distance == 0)
+      continue;
+    Value place = arith::AddIOp::create(builder, loc, key,
+                                        constant(builder, distance));
+    Value exists = distance < 0
+                       ? integer(arith::CmpIPredicate::sge, place, none)
+                       : integer(arith::CmpIPredicate::slt, place, end);
+    place = arith::MinSIOp::create(builder, loc, place, last);
+    place = arith::MaxSIOp::create(builder, loc, place, none);
+    Value value = arith::SelectOp::create(builder, loc, exists,
+                                          read(builder, place), zero);
+    sum = arith::AddFOp::create(builder, loc, sum, value);
+    Value step = arith::SelectOp::create(builder, loc, exists, unit, zero);
+    count = arith::AddFOp::create(builder, loc, count, step);
+  }
+  Value whole = arith::MulFOp::create(builder, loc, count, own);
+  return arith::SubFOp::create(builder, loc, whole, sum);
+}
+
+/// The keys of the whole attention, each with all its neighbours.
+Value DiffWindowFold::foldKeys(Value keys, int64_t axis) {
+  RankedTensorType type = tensorType(keys);
+  int64_t rank = type.getRank();
+  Value empty = tensor::EmptyOp::create(
+      rewriter, loc, tensor::getMixedSizes(rewriter, loc, keys),
+      type.getElementType());
+  Value count = rewriter.createOrFold<tensor::DimOp>(loc, keys, axis);
+  auto folded = GenericOp::create(
+      rewriter, loc, TypeRange(empty.getType()), ValueRange(),
+      ValueRange(empty),
+      ArrayRef<AffineMap>{rewriter.getMultiDimIdentityMap(rank)},
+      SmallVector<IteratorType>(rank, IteratorType::parallel),
+      [&](OpBuilder &builder, Location, ValueRange) {
+        SmallVector<Value> indices;
+        for (int64_t dim = 0; dim < rank; ++dim)
+          indices.push_back(linalg::IndexOp::create(builder, loc, dim));
+        Value key = indices[axis];
+        auto read = [&](OpBuilder &inner, Value place) -> Value {
+          indices[axis] = place;
+          return tensor::ExtractOp::create(inner, loc, keys, indices);
+        };
+        linalg::YieldOp::create(builder, loc,
+                                makeStencil(builder, key, count, read));
+      });
+  Value result = folded.getResult(0);
+  return result.getType() == type
+             ? result
+             : tensor::CastOp::create(rewriter, loc, type, result).getResult();
+}
+
+BlockArgument DiffWindowFold::addKeys(Value keys, Type rowType) {
+  unsigned number = attention.getQueries().size() + attention.getKeys().size();
+  attention.getKeysMutable().append(keys);
+  return attention.getBody().insertArgument(number, rowType, loc);
+}
+
+/// A number of each sequence, `[first of lead..]`, for the region.
+BlockArgument DiffWindowFold::addCapture(Value perSequence) {
+  RankedTensorType type = tensorType(perSequence);
+  int64_t leadRank = attention.getLeadRank();
+  if (type.getRank() == 1 && leadRank > 1) {
+    // Leading dimensions align at the right.
+    SmallVector<int64_t> shape(leadRank, 1);
+    shape[0] = type.getDimSize(0);
+    ReassociationIndices group;
+    for (int64_t dim = 0; dim < leadRank; ++dim)
+      group.push_back(dim);
+    SmallVector<OpFoldResult> sizes(leadRank, rewriter.getIndexAttr(1));
+    sizes[0] = tensor::getMixedSize(rewriter, loc, perSequence, 0);
+    perSequence = tensor::ExpandShapeOp::create(
+        rewriter, loc, RankedTensorType::get(shape, type.getElementType()),
+        perSequence, ArrayRef<ReassociationIndices>{group}, sizes);
+  }
+  attention.getCapturesMutable().append(perSequence);
+  return attention.getBody().insertArgument(
+      attention.getBody().getNumArguments() - 2,
+      RankedTensorType::get({}, type.getElementType()), loc);
+}
+
+/// In the region: the query sees the keys [0, end) at most.
+Value DiffWindowFold::endOfVisible() {
+  Value keys = found.product.getKeys();
+  Value count = rewriter.createOrFold<tensor::DimOp>(loc, keys, 0);
+  Value end = count;
+  auto toIndex = [&](BlockArgument capture) {
+    Value number =
+        tensor::ExtractOp::create(rewriter, loc, capture, ValueRange());
+    return arith::IndexCastOp::create(rewriter, loc, rewriter.getIndexType(),
+                                      number);
+  };
+  auto least = [&](Value left, Value right) {
+    return arith::MinSIOp::create(rewriter, loc, left, right).getResult();
+  };
+  {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(attention);
+    if (attention.getLengths())
+      (void)addCapture(attention.getLengths());
+    if (attention.getOffset())
+      (void)addCapture(attention.getOffset());
+  }
+  auto captures = attention.getCaptureArguments();
+  unsigned next = captures.size() - (attention.getLengths() ? 1 : 0) -
+                  (attention.getOffset() ? 1 : 0);
+  if (attention.getLengths())
+    end = least(end, toIndex(captures[next++]));
+  int64_t right = attention.getCausal() ? 0 : -1;
+  if (std::optional<ArrayRef<int64_t>> window = attention.getWindow();
+      window && (*window)[1] >= 0)
+    right = right < 0 ? (*window)[1] : std::min(right, (*window)[1]);
+  if (right < 0)
+    return end;
+  // The place of the query, without wrapping.
+  Value place = attention.getPositionArgument();
+  constexpr int64_t beyond = int64_t(1) << 60;
+  if (attention.getOffset()) {
+    Value offset = toIndex(captures[next]);
+    offset = arith::MaxSIOp::create(rewriter, loc, offset,
+                                    constant(rewriter, -beyond));
+    offset = least(offset, constant(rewriter, beyond));
+    place = arith::AddIOp::create(rewriter, loc, attention.getRowArgument(),
+                                  offset);
+  }
+  Value last = arith::AddIOp::create(
+      rewriter, loc, place,
+      constant(rewriter, std::min(right, beyond) + 1));
+  return least(end, last);
+}
+
+/// The score of key end - fromEnd, if there is one.
+Value DiffWindowFold::makeEdge(Value end, int64_t fromEnd) {
+  Value keys = found.product.getKeys(), query = found.product.getQuery();
+  Type element = tensorType(keys).getElementType();
+  Value none = constant(rewriter, 0), one = constant(rewriter, 1);
+  // Of no key at all nothing is read.
+  Value count = rewriter.createOrFold<tensor::DimOp>(loc, keys, 0);
+  Value some = arith::MinSIOp::create(rewriter, loc, count, one);
+  Value width = rewriter.createOrFold<tensor::DimOp>(loc, keys, 1);
+  Value steps = arith::MulIOp::create(rewriter, loc, width, some);
+  Value part = tensor::ExtractSliceOp::create(
+      rewriter, loc, query,
+      ArrayRef<OpFoldResult>{rewriter.getIndexAttr(0)},
+      ArrayRef<OpFoldResult>{steps},
+      ArrayRef<OpFoldResult>{rewriter.getIndexAttr(1)});
+  Value last = arith::SubIOp::create(rewriter, loc, count, one);
+  Value key = arith::SubIOp::create(rewriter, loc, end,
+                                    constant(rewriter, fromEnd));
+  key = arith::MaxSIOp::create(rewriter, loc, key, none);
+  key = arith::MinSIOp::create(rewriter, loc, key, last);
+  Value zero = arith::ConstantOp::create(rewriter, loc,
+                                         rewriter.getFloatAttr(element, 0.0));
+  Value empty = tensor::EmptyOp::create(rewriter, loc, ArrayRef<int64_t>{},
+                                        element);
+  Value start =
+      linalg::FillOp::create(rewriter, loc, zero, empty).getResult(0);
+  return GenericOp::create(
+             rewriter, loc, TypeRange(start.getType()), ValueRange(part),
+             ValueRange(start),
+             ArrayRef<AffineMap>{rewriter.getMultiDimIdentityMap(1),
+                                 AffineMap::get(1, 0, rewriter.getContext())},
+             ArrayRef<IteratorType>{IteratorType::reduction},
+             [&](OpBuilder &builder, Location, ValueRange values) {
+               Value dim = linalg::IndexOp::create(builder, loc, 0);
+               auto read = [&](OpBuilder &inner, Value place) -> Value {
+                 return tensor::ExtractOp::create(inner, loc, keys,
+                                                  ValueRange{place, dim});
+               };
+               Value folded = makeStencil(builder, key, end, read);
+               Value term =
+                   arith::MulFOp::create(builder, loc, values[0], folded);
+               Value total =
+                   arith::AddFOp::create(builder, loc, values[1], term);
+               linalg::YieldOp::create(builder, loc, total);
+             })
+      .getResult(0);
+}
+
+/// Scores with the last columns that the query sees from keys of their own.
+Value DiffWindowFold::putEdges(Value scores) {
+  Value end = endOfVisible();
+  SmallVector<Value> inputs = {scores};
+  SmallVector<AffineMap> maps = {rewriter.getMultiDimIdentityMap(1)};
+  for (int64_t column = 1; column <= found.radius; ++column) {
+    inputs.push_back(makeEdge(end, column));
+    maps.push_back(AffineMap::get(1, 0, rewriter.getContext()));
+  }
+  maps.push_back(rewriter.getMultiDimIdentityMap(1));
+  RankedTensorType type = tensorType(scores);
+  Value empty = tensor::EmptyOp::create(
+      rewriter, loc, tensor::getMixedSizes(rewriter, loc, scores),
+      type.getElementType());
+  Value made =
+      GenericOp::create(
+          rewriter, loc, TypeRange(empty.getType()), inputs, ValueRange(empty),
+          maps, ArrayRef<IteratorType>{IteratorType::parallel},
+          [&](OpBuilder &builder, Location, ValueRange values) {
+            Value key = linalg::IndexOp::create(builder, loc, 0);
+            Value score = values[0];
+            for (int64_t column = 1; column <= found.radius; ++column) {
+              Value place = arith::SubIOp::create(builder, loc, end,
+                                                  constant(builder, column));
+              Value isHere = arith::CmpIOp::create(
+                  builder, loc, arith::CmpIPredicate::eq, key, place);
+              score = arith::SelectOp::create(builder, loc, isHere,
+                                              values[column], score);
+            }
+            linalg::YieldOp::create(builder, loc, score);
+          })
+          .getResult(0);
+  return made.getType() == type
+             ? made
+             : tensor::CastOp::create(rewriter, loc, type, made).getResult();
+}
+
+void DiffWindowFold::fold() {
+  auto key = cast<BlockArgument>(found.product.getKeys());
+  unsigned number = key.getArgNumber();
+  Value operand = attention.getOperand(number);
+  rewriter.setInsertionPoint(attention);
+  int64_t axis = tensorType(operand).getRank() - tensorType(key).getRank();
+  Value folded = found.radius == 0 ? operand : foldKeys(operand, axis);
+  BlockArgument foldedKey = addKeys(folded, key.getType());
+
+  rewriter.setInsertionPoint(found.sum);
+  Value scores = RowScoresOp::create(rewriter, loc, found.product.getType(),
+                                     found.product.getQuery(), foldedKey);
+  if (hasEdges())
+    scores = putEdges(scores);
+  if (found.scale) {
+    IRMapping mapping;
+    mapping.map(found.scale.getInputs()[0], scores);
+    scores = rewriter.clone(*found.scale, mapping)->getResult(0);
+  }
+  rewriter.replaceOp(found.sum, scores);
+  rewriter.eraseOp(neighbours);
+  if (found.scale)
+    rewriter.eraseOp(found.scale);
+  rewriter.eraseOp(found.product);
+}
+

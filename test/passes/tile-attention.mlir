@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gatefold-opt %s --gf-attach-target=target=x86-64-v4 --gf-tile-attention --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: gatefold-opt %s --gf-attach-target=target=x86-64-v4 --gf-tile-attention --split-input-file --remark-format=emitRemark --remarks-filter=gf-tile-attention -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+#row = affine_map<(d0) -> (d0)>
+#one = affine_map<(d0) -> (0)>
+
+// Keys and values are packed once per head; then blocks of queries look at the keys that
+// they see. The scale is the query's, the division by the sum the result's.
+// REMARK: remark: {{.*}}attention: resident, 24 query rows, 1 map, keys in panels of 64
+// CHECK-LABEL: func @causal
+// CHECK-SAME: %[[Q:.*]]: tensor<2x?x8xf32>, %[[K:.*]]: tensor<2x?x8xf32>, %[[V:.*]]: tensor<2x?x70xf32>
+func.func @causal(%q: tensor<2x?x8xf32>, %k: tensor<2x?x8xf32>, %v: tensor<2x?x70xf32>)
+    -> tensor<2x?x70xf32> {
+  // CHECK: %[[PACKED:.*]]:2 = scf.for %[[HEAD:.*]] = %{{.*}} iter_args
+  // CHECK: gf.pack %{{.*}} along 0 {{.*}} into tensor<?x8x64xf32>
+  // CHECK: gf.pack %{{.*}} along 1 {{.*}} into tensor<2x?x64xf32>
+  // CHECK: } {gf.parallel}
+  // CHECK: scf.for %[[HEAD:.*]] = %{{.*}} iter_args
+  // CHECK: scf.for %[[START:.*]] = %{{.*}} step %c24 iter_args(%[[RESULT:.*]] =
+  // CHECK: %[[PLACE:.*]] = tensor.extract_slice %[[RESULT]][%[[HEAD]], %[[START]], 0]
+  // CHECK: tensor.extract_slice %[[Q]][%[[HEAD]], %[[START]], 0]
+  // CHECK: %[[SCALED:.*]] = linalg.generic
+  // CHECK: arith.mulf
+  // CHECK: %[[SCORES:.*]] = gf.linear %[[SCALED]], %{{.*}} outs(%{{.*}})
+  // Hidden at the end of the block's keys alone.
+  // CHECK: %[[EDGE:.*]] = tensor.extract_slice %[[SCORES]][0, %[[FROM:.*]]]
+  // CHECK: linalg.generic {{.*}} outs(%[[EDGE]]
+  // CHECK: arith.cmpi sle
+  // CHECK: arith.select
+  // CHECK: %[[HIDDEN:.*]] = tensor.insert_slice %{{.*}} into %[[SCORES]][0, %[[FROM]]]
+  // CHECK: linalg.generic {{.*}}"parallel", "reduction"]} ins(%[[HIDDEN]]
+  // CHECK: arith.maximumf
+  // CHECK: %[[POWERS:.*]]:2 = linalg.generic {{.*}}"parallel", "reduction"]} {{.*}} outs(%[[HIDDEN]],
+  // CHECK: math.exp
+  // CHECK: arith.addf
+  // CHECK-NOT: arith.divf
+  // CHECK: gf.linear %{{.*}}, %{{.*}} outs
+  // CHECK: arith.divf
+  // CHECK: %[[DIVIDED:.*]] = linalg.generic {{.*}} outs(%[[PLACE]]
+  // CHECK: tensor.insert_slice %[[DIVIDED]] into %[[RESULT]][%[[HEAD]], %[[START]], 0]
+  // CHECK: } {gf.parallel}
+  %c1 = arith.constant 1 : index
+  %scale = arith.constant 0.25 : f32
+  %n = tensor.dim %k, %c1 : tensor<2x?x8xf32>
+  %y = gf.attention queries(%q : tensor<2x?x8xf32>)
+      keys(%k, %v : tensor<2x?x8xf32>, tensor<2x?x70xf32>) causal
+      attributes {gf.algorithm = "resident", gf.query_block = 24} -> tensor<2x?x70xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %vr: tensor<?x70xf32>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
+    %e = tensor.empty(%n) : tensor<?xf32>
+    %c = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]}
+        ins(%s : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %x = arith.mulf %a, %scale : f32
+      linalg.yield %x : f32
+    } -> tensor<?xf32>
+    %p = gf.row_softmax %c : tensor<?xf32>
+    %y = gf.row_values %p, %vr : tensor<?xf32>, tensor<?x70xf32> -> tensor<70xf32>
+    gf.yield %y : tensor<70xf32>
+  }
+  return %y : tensor<2x?x70xf32>
+}
+
+// -----
+
+#row = affine_map<(d0) -> (d0)>
+#one = affine_map<(d0) -> (0)>
+
+// Two maps, one product with the values: e1 - l e2 s1/s2, divided by s1 at the end. The
+// heads that share keys share their panels.
+// REMARK: remark: {{.*}}attention: resident, 12 query rows, 2 maps, keys in panels of 64
+// CHECK-LABEL: func @differential
+// CHECK-SAME: %{{.*}}: tensor<3x?x8xf32>, %{{.*}}: tensor<3x?x8xf32>, %[[K:.*]]: tensor<1x?x8xf32>
+func.func @differential(%q1: tensor<3x?x8xf32>, %q2: tensor<3x?x8xf32>, %k: tensor<1x?x8xf32>,
+                        %l: tensor<3x?x1xf32>) -> tensor<3x?x8xf32> {
+  // CHECK-NOT: scf.for
+  // CHECK: gf.pack {{.*}} along 0
+  // CHECK: gf.pack {{.*}} along 1
+  // CHECK: scf.for
+  // CHECK: scf.for {{.*}} step %c12
+  // CHECK: gf.linear
+  // CHECK: %[[FIRST:.*]]:2 = linalg.generic
+  // CHECK: math.exp
+  // CHECK: gf.linear
+  // CHECK: %[[SECOND:.*]]:2 = linalg.generic
+  // CHECK: math.exp
+  // CHECK: %[[FACTOR:.*]] = linalg.generic
+  // CHECK: arith.divf
+  // CHECK: %[[COMBINED:.*]] = linalg.generic {{.*}}outs(%[[FIRST]]#0
+  // CHECK: arith.mulf
+  // CHECK: arith.mulf
+  // CHECK: arith.subf
+  // CHECK: gf.linear
+  // CHECK-NOT: gf.linear
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %k, %c1 : tensor<1x?x8xf32>
+  %y = gf.attention queries(%q1, %q2, %l : tensor<3x?x8xf32>, tensor<3x?x8xf32>, tensor<3x?x1xf32>)
+      keys(%k : tensor<1x?x8xf32>)
+      attributes {gf.algorithm = "resident", gf.query_block = 12} -> tensor<3x?x8xf32> {
+  ^row(%q1r: tensor<8xf32>, %q2r: tensor<8xf32>, %lr: tensor<1xf32>, %kr: tensor<?x8xf32>,
+       %r: index, %position: index):
+    %s1 = gf.row_scores %q1r, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
+    %p1 = gf.row_softmax %s1 : tensor<?xf32>
+    %s2 = gf.row_scores %q2r, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
+    %p2 = gf.row_softmax %s2 : tensor<?xf32>
+    %e = tensor.empty(%n) : tensor<?xf32>
+    %w = linalg.generic {indexing_maps = [#row, #row, #one, #row], iterator_types = ["parallel"]}
+        ins(%p1, %p2, %lr : tensor<?xf32>, tensor<?xf32>, tensor<1xf32>) outs(%e : tensor<?xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+      %x = arith.mulf %c, %b : f32
+      %z = arith.subf %a, %x : f32
+      linalg.yield %z : f32
+    } -> tensor<?xf32>
+    %y = gf.row_values %w, %kr : tensor<?xf32>, tensor<?x8xf32> -> tensor<8xf32>
+    gf.yield %y : tensor<8xf32>
+  }
+  return %y : tensor<3x?x8xf32>
+}
+
+// -----
+
+#row = affine_map<(d0) -> (d0)>
+#sum = affine_map<(d0) -> ()>
+
+// A sum over the scores of all keys: none may be left out for a block.
+// REMARK: remark: {{.*}}attention: resident, 6 query rows, 1 map, keys in panels of 64, no key left out for 'linalg.generic'
+// CHECK-LABEL: func @sum
+func.func @sum(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> tensor<?xf32> {
+  // CHECK: %[[KEYS:.*]] = tensor.dim %arg1, %c0
+  // CHECK: scf.for
+  // CHECK: tensor.extract_slice %{{.*}}[0, 0] [%{{.*}}, %[[KEYS]]] [1, 1]
+  %zero = arith.constant 0.0 : f32
+  %y = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<?x8xf32>) causal
+      attributes {gf.algorithm = "resident", gf.query_block = 6} -> tensor<?xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
+    %p = gf.row_softmax %s : tensor<?xf32>
+    %y = gf.row_values %p, %kr : tensor<?xf32>, tensor<?x8xf32> -> tensor<8xf32>
+    %start = tensor.from_elements %zero : tensor<f32>
+    %t = linalg.generic {indexing_maps = [#row, #sum], iterator_types = ["reduction"]}
+        ins(%s : tensor<?xf32>) outs(%start : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %x = arith.addf %o, %a : f32
+      linalg.yield %x : f32
+    } -> tensor<f32>
+    %first = tensor.extract_slice %y[0] [1] [1] : tensor<8xf32> to tensor<f32>
+    %u = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>],
+        iterator_types = []} ins(%t, %first : tensor<f32>, tensor<f32>) outs(%start : tensor<f32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %x = arith.addf %a, %b : f32
+      linalg.yield %x : f32
+    } -> tensor<f32>
+    gf.yield %u : tensor<f32>
+  }
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// Rows of halves are to be summed in f32: left to another lowering.
+// REMARK: remark: {{.*}}attention: not in blocks of queries, for its 'gf.row_scores'
+// CHECK-LABEL: func @half
+func.func @half(%q: tensor<3x8xf16>, %k: tensor<5x8xf16>) -> tensor<3x5xf16> {
+  // CHECK: gf.attention {{.*}}gf.algorithm = "naive"
+  %y = gf.attention queries(%q : tensor<3x8xf16>) keys(%k : tensor<5x8xf16>)
+      attributes {gf.algorithm = "resident", gf.query_block = 6} -> tensor<3x5xf16> {
+  ^row(%qr: tensor<8xf16>, %kr: tensor<5x8xf16>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf16>, tensor<5x8xf16> -> tensor<5xf16>
+    gf.yield %s : tensor<5xf16>
+  }
+  return %y : tensor<3x5xf16>
+}

@@ -63,7 +63,8 @@ def TileAttention : Pass<"gf-tile-attention", "::mlir::func::FuncOp"> {
     a remark.
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::gatefold::GfDialect",
+    "::mlir::arith::ArithDialect",
+    "::mlir::bufferization::BufferizationDialect", "::gatefold::GfDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
   ];

@@ -207,7 +207,15 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   tuning.SLPVectorization = false;
   tuning.LoopUnrolling = false;
   tuning.LoopInterleaving = false;
-  llvm::PassBuilder builder(&machine, tuning);
+  // These find nothing in the entry, which calls kernels in a row, but take time
+  // with the square of its length and more.
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback(
+      [](llvm::StringRef pass, llvm::Any) {
+        return pass != "ConstraintEliminationPass" &&
+               pass != "CalledValuePropagationPass";
+      });
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager callGraph;

@@ -179,6 +179,18 @@ private:
   void lower(RowNeighboursOp op);
   void lower(RowTopKOp op);
   void lower(RowVisibleOp op);
+  mlir::Value makeOrder(mlir::Value scores);
+  mlir::Value countWhere(
+      llvm::ArrayRef<TileInput> inputs,
+      llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange values)>
+          holds);
+  mlir::Value searchBits(
+      mlir::Type element, mlir::Value bits, mlir::Value bound,
+      llvm::function_ref<mlir::Value(mlir::Value candidate)> count,
+      llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value count,
+                                     mlir::Value bound)>
+          stays);
+  mlir::Value makeKeptCount(RowTopKOp topK, mlir::Value order);
   mlir::Value makeProduct(mlir::Value vector, mlir::Value matrix,
                           bool alongRows);
   mlir::Value makeVisible();

@@ -302,7 +302,7 @@ void AttentionTiling::lower(RowSoftmaxOp softmax) {
 }
 
 //===----------------------------------------------------------------------===//
-// Neighbours, the largest
+// Neighbours
 //===----------------------------------------------------------------------===//
 
 void AttentionTiling::lower(RowNeighboursOp op) {
@@ -354,77 +354,6 @@ void AttentionTiling::lower(RowNeighboursOp op) {
         if (visible)
           sum = arith::SelectOp::create(builder, loc, values[1], sum, zero);
         return {sum};
-      })[0];
-  tiles[op.getResult()] = {result, true, true, {}};
-}
-
-void AttentionTiling::lower(RowTopKOp op) {
-  Tile tile = tileOf(op.getScores());
-  Value scores = tile.isPerQuery ? wholeTile(op.getScores())
-                                 : broadcastRow(tile);
-  Value visible = makeVisible();
-  Type i64 = rewriter.getI64Type(), f64 = rewriter.getF64Type();
-  Value zero = arith::ConstantIntOp::create(rewriter, loc, i64, 0);
-  Value least = arith::ConstantIntOp::create(rewriter, loc, i64, 1);
-  AffineMap all = mapOf({0, 1}), perQuery = mapOf({0}), column = mapOf({0}, 1);
-  Value kept;
-  if (IntegerAttr count = op.getCountAttr()) {
-    Value given =
-        arith::ConstantIntOp::create(rewriter, loc, i64, count.getInt());
-    kept = makeColumn(i64, given);
-  } else {
-    kept = makeGeneric(
-        {{visible, all}}, {{makeColumn(i64, zero), perQuery}},
-        /*reducesKeys=*/true,
-        [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
-          Value step = arith::ExtUIOp::create(builder, loc, i64, values[0]);
-          return {arith::AddIOp::create(builder, loc, values[1], step)
-                      .getResult()};
-        })[0];
-    Value fraction = number(f64, op.getFractionAttr().getValueAsDouble());
-    kept = makeGeneric(
-        {}, {{kept, column}}, false,
-        [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
-          Value share = arith::SIToFPOp::create(builder, loc, f64, values[0]);
-          share = arith::MulFOp::create(builder, loc, fraction, share);
-          Value whole = arith::FPToSIOp::create(builder, loc, i64, share);
-          return {arith::MaxSIOp::create(builder, loc, whole, least)
-                      .getResult()};
-        })[0];
-  }
-  // The rank of a key: how many visible ones come before it.
-  Value none = constant(0), one = constant(1), columns = toValue(block.columns);
-  Value result = makeGeneric(
-      {{scores, all}, {visible, all}, {kept, perQuery}},
-      {{makeScores(rewriter.getI1Type()), all}}, false,
-      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
-        Value query = linalg::IndexOp::create(builder, loc, 0);
-        Value key = linalg::IndexOp::create(builder, loc, 1);
-        auto loop = scf::ForOp::create(
-            builder, loc, none, columns, one, ValueRange(zero),
-            [&](OpBuilder &inner, Location, Value other, ValueRange carried) {
-              Value score = tensor::ExtractOp::create(
-                  inner, loc, scores, ValueRange{query, other});
-              Value seen = tensor::ExtractOp::create(
-                  inner, loc, visible, ValueRange{query, other});
-              Value greater = arith::CmpFOp::create(
-                  inner, loc, arith::CmpFPredicate::OGT, score, values[0]);
-              Value equal = arith::CmpFOp::create(
-                  inner, loc, arith::CmpFPredicate::OEQ, score, values[0]);
-              Value earlier = arith::CmpIOp::create(
-                  inner, loc, arith::CmpIPredicate::slt, other, key);
-              Value tied = arith::AndIOp::create(inner, loc, equal, earlier);
-              Value before = arith::OrIOp::create(inner, loc, greater, tied);
-              before = arith::AndIOp::create(inner, loc, before, seen);
-              Value step = arith::ExtUIOp::create(inner, loc, i64, before);
-              Value rank = arith::AddIOp::create(inner, loc, carried[0], step);
-              scf::YieldOp::create(inner, loc, rank);
-            });
-        Value keep = arith::CmpIOp::create(
-            builder, loc, arith::CmpIPredicate::slt, loop.getResult(0),
-            values[2]);
-        return {arith::AndIOp::create(builder, loc, keep, values[1])
-                    .getResult()};
       })[0];
   tiles[op.getResult()] = {result, true, true, {}};
 }

@@ -46,6 +46,7 @@ def TileAttention : Pass<"gf-tile-attention", "::mlir::func::FuncOp"> {
 
     - A block looks at the keys only that some query of it sees by lengths, causal, window
       and offset, unless the region sums over others, or yields a row of them.
+    - One or two queries multiply keys and values as they are.
     - Scores are hidden only where queries of the block differ by place; a mask, segments,
       a bias, and `where` take a pass over the tile.
     - A softmax is not divided by its sum: who uses it divides once per query, after the

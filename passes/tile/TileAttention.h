@@ -205,6 +205,9 @@ private:
   int64_t leadRank, queryBlock;
   /// Whether blocks look at the keys that they see only.
   bool cutsKeys;
+  /// Whether keys and values are packed; for few queries that takes longer than
+  /// to multiply them.
+  bool packs = true;
 
   mlir::Value queryCount, keyCount;
   /// Number of each leading dimension, and the index, or null, of it.

@@ -242,7 +242,10 @@ void AttentionTiling::lower(RowValuesOp op) {
   Value result;
   auto [panels, firstPacked] = valuePanels.lookup(op.getValues());
   if (!panels) {
-    Value values = cut(wholeTile(op.getValues()), 1, first);
+    bool isPerQuery = body.isPerQuery(op.getValues());
+    Value all = isPerQuery ? wholeTile(op.getValues())
+                           : tiles.lookup(op.getValues()).value;
+    Value values = cut(all, isPerQuery ? 1 : 0, first);
     result = makeProduct(known, values, /*alongRows=*/false);
   } else {
     Value part = cut(panels, 1, minus(first, firstPacked));

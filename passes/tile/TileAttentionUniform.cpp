@@ -44,10 +44,10 @@ void AttentionTiling::collectKept() {
       bool isOwn = value.getParentBlock() == &op.getBody().front();
       if (!isOwn || body.isPerQuery(value) || !isInBlock)
         continue;
-      if (scores && value == scores.getKeys())
-        add(value, KeptValue::Form::Keys);
-      else if (values && value == values.getValues())
-        add(value, KeptValue::Form::Values);
+      bool isMultiplied = (scores && value == scores.getKeys()) ||
+                          (values && value == values.getValues());
+      if (isMultiplied && packs)
+        add(value, scores ? KeptValue::Form::Keys : KeptValue::Form::Values);
       else if (made && isa<RankedTensorType>(value.getType()) &&
                !isa<tensor::EmptyOp, linalg::FillOp, arith::ConstantOp,
                     tensor::CastOp>(made))

@@ -158,6 +158,25 @@ func.func @sum(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> tensor<?xf32> {
 
 // -----
 
+// One query does not pay for packing.
+// CHECK-LABEL: func @step
+func.func @step(%q: tensor<2x1x8xf32>, %k: tensor<2x?x8xf32>) -> tensor<2x1x8xf32> {
+  // CHECK-NOT: gf.pack
+  // CHECK: linalg.generic {{.*}}"parallel", "parallel", "reduction"]} ins(%{{.*}}, %{{.*}} : tensor<1x8xf32>, tensor<?x8xf32>)
+  // CHECK-NOT: gf.linear
+  %y = gf.attention queries(%q : tensor<2x1x8xf32>) keys(%k : tensor<2x?x8xf32>)
+      attributes {gf.algorithm = "resident", gf.query_block = 24} -> tensor<2x1x8xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
+    %p = gf.row_softmax %s : tensor<?xf32>
+    %y = gf.row_values %p, %kr : tensor<?xf32>, tensor<?x8xf32> -> tensor<8xf32>
+    gf.yield %y : tensor<8xf32>
+  }
+  return %y : tensor<2x1x8xf32>
+}
+
+// -----
+
 // Rows of halves are to be summed in f32: left to another lowering.
 // REMARK: remark: {{.*}}attention: not in blocks of queries, for its 'gf.row_scores'
 // CHECK-LABEL: func @half

@@ -40,8 +40,8 @@ Value DiffWindowFold::makeStencil(
   for (int64_t distance = -found.radius; distance <= found.radius; ++distance) {
     if (distance == 0)
       continue;
-    Value place = arith::AddIOp::create(builder, loc, key,
-                                        constant(builder, distance));
+    Value place =
+        arith::AddIOp::create(builder, loc, key, constant(builder, distance));
     Value exists = distance < 0
                        ? integer(arith::CmpIPredicate::sge, place, none)
                        : integer(arith::CmpIPredicate::slt, place, end);
@@ -162,8 +162,7 @@ Value DiffWindowFold::endOfVisible() {
                                   offset);
   }
   Value last = arith::AddIOp::create(
-      rewriter, loc, place,
-      constant(rewriter, std::min(right, beyond) + 1));
+      rewriter, loc, place, constant(rewriter, std::min(right, beyond) + 1));
   return least(end, last);
 }
 
@@ -178,21 +177,19 @@ Value DiffWindowFold::makeEdge(Value end, int64_t fromEnd) {
   Value width = rewriter.createOrFold<tensor::DimOp>(loc, keys, 1);
   Value steps = arith::MulIOp::create(rewriter, loc, width, some);
   Value part = tensor::ExtractSliceOp::create(
-      rewriter, loc, query,
-      ArrayRef<OpFoldResult>{rewriter.getIndexAttr(0)},
+      rewriter, loc, query, ArrayRef<OpFoldResult>{rewriter.getIndexAttr(0)},
       ArrayRef<OpFoldResult>{steps},
       ArrayRef<OpFoldResult>{rewriter.getIndexAttr(1)});
   Value last = arith::SubIOp::create(rewriter, loc, count, one);
-  Value key = arith::SubIOp::create(rewriter, loc, end,
-                                    constant(rewriter, fromEnd));
+  Value key =
+      arith::SubIOp::create(rewriter, loc, end, constant(rewriter, fromEnd));
   key = arith::MaxSIOp::create(rewriter, loc, key, none);
   key = arith::MinSIOp::create(rewriter, loc, key, last);
   Value zero = arith::ConstantOp::create(rewriter, loc,
                                          rewriter.getFloatAttr(element, 0.0));
-  Value empty = tensor::EmptyOp::create(rewriter, loc, ArrayRef<int64_t>{},
-                                        element);
-  Value start =
-      linalg::FillOp::create(rewriter, loc, zero, empty).getResult(0);
+  Value empty =
+      tensor::EmptyOp::create(rewriter, loc, ArrayRef<int64_t>{}, element);
+  Value start = linalg::FillOp::create(rewriter, loc, zero, empty).getResult(0);
   return GenericOp::create(
              rewriter, loc, TypeRange(start.getType()), ValueRange(part),
              ValueRange(start),
@@ -277,4 +274,3 @@ void DiffWindowFold::fold() {
     rewriter.eraseOp(found.scale);
   rewriter.eraseOp(found.product);
 }
-

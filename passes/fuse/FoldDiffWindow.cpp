@@ -7,13 +7,13 @@
 //
 // Exactness: each element of a folded key is rounded as often as there are
 // neighbours, relative to the elements that it is made of, as the score would
-// be; the sum over the query's elements is rounded as before. So the score's error
-// keeps its bound, 2^-24 times the terms that it is made of.
+// be; the sum over the query's elements is rounded as before. So the score's
+// error keeps its bound, 2^-24 times the terms that it is made of.
 //
 // Where a query does not see all neighbours of a key, at the end of what it
-// sees by lengths, causality and a window to the right, that score is computed by
-// itself, from the keys that are seen and no others: what stands behind them, NaN
-// included, reaches nothing.
+// sees by lengths, causality and a window to the right, that score is computed
+// by itself, from the keys that are seen and no others: what stands behind
+// them, NaN included, reaches nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -120,9 +120,8 @@ const char *DiffWindowFold::match() {
     return "segments end anywhere";
   if (attention.getWindow() && (*attention.getWindow())[0] >= 0)
     return "the window begins at another key for each query";
-  if (!llvm::all_of(found.sum->getUsers(), [](Operation *user) {
-        return isa<RowSoftmaxOp>(user);
-      }))
+  if (!llvm::all_of(found.sum->getUsers(),
+                    [](Operation *user) { return isa<RowSoftmaxOp>(user); }))
     return "scores of keys that are not seen are needed";
   if (hasEdges() && found.radius > mostEdgeColumns)
     return "the window is wide, and ends at another key for each query";
@@ -135,8 +134,8 @@ struct FoldDiffWindow : gatefold::impl::FoldDiffWindowBase<FoldDiffWindow> {
     SmallVector<RowNeighboursOp> all;
     getOperation().walk([&](RowNeighboursOp op) { all.push_back(op); });
     IRRewriter rewriter(&getContext());
-    auto options = remark::RemarkOpts::name("diff-window").category(
-        "gf-fold-diff-window");
+    auto options =
+        remark::RemarkOpts::name("diff-window").category("gf-fold-diff-window");
     for (RowNeighboursOp op : all) {
       Location loc = op.getLoc();
       int64_t width = op.getWidthAttr().getInt();

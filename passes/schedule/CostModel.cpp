@@ -51,7 +51,7 @@ int64_t gatefold::chooseQueryBlock(AttentionOp op,
   // Half of the cache: panels of keys and values go through the other.
   int64_t budget = target.secondCacheBytes / 2;
   // With fewer rows keys and values are read too often; more are not noticed.
-  constexpr int64_t least = 12, most = 48;
+  constexpr int64_t least = 24, most = 48;
   // Where the number of keys is open.
   constexpr int64_t usualKeys = 4096;
   int64_t maps = llvm::range_size(op.getBody().getOps<RowSoftmaxOp>());

@@ -39,12 +39,11 @@ struct TileAttention : gatefold::impl::TileAttentionBase<TileAttention> {
 
   LogicalResult tile(AttentionOp op, IRRewriter &rewriter,
                      const TargetDescription &target) {
-    auto options = remark::RemarkOpts::name("attention").category(
-        "gf-tile-attention");
+    auto options =
+        remark::RemarkOpts::name("attention").category("gf-tile-attention");
     prepareAttentionBody(op, rewriter);
     auto given = op->getAttrOfType<IntegerAttr>(queryBlockName);
-    int64_t rows =
-        given ? std::clamp<int64_t>(given.getInt(), 1, 1 << 16) : 24;
+    int64_t rows = given ? std::clamp<int64_t>(given.getInt(), 1, 1 << 16) : 24;
     AttentionTiling tiling(op, rewriter, target, rows);
     if (Operation *unsupported = tiling.findUnsupported()) {
       if (op->hasAttr(algorithmGivenName))
@@ -61,8 +60,7 @@ struct TileAttention : gatefold::impl::TileAttentionBase<TileAttention> {
     }
     int64_t maps = llvm::range_size(op.getBody().getOps<RowSoftmaxOp>());
     Type element = getElementTypeOrSelf(op.getKeys().front());
-    int64_t width =
-        element.isIntOrFloat() ? target.getPanelWidth(element) : 0;
+    int64_t width = element.isIntOrFloat() ? target.getPanelWidth(element) : 0;
     Operation *whole = tiling.getBody().getNeedsAllKeys();
     std::string text =
         llvm::formatv("attention: resident, {0} query rows, {1} {2}, keys in "

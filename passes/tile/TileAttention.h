@@ -9,11 +9,11 @@
 #ifndef PASSES_TILE_TILEATTENTION_H
 #define PASSES_TILE_TILEATTENTION_H
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/support/Target.h"
 #include "passes/tile/Slices.h"
 #include "passes/tile/TileAttentionBody.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace gatefold {
 
@@ -112,6 +112,7 @@ private:
   mlir::Value enterLoop(mlir::Value bound, mlir::Value step,
                         llvm::SmallVectorImpl<mlir::Value> &carried);
   void leaveLoops(unsigned count, llvm::SmallVectorImpl<mlir::Value> &carried);
+  mlir::Value spreadQueries();
   void findBlock(mlir::Value start);
   mlir::LogicalResult makeBlock(llvm::SmallVectorImpl<mlir::Value> &carried);
 
@@ -130,7 +131,8 @@ private:
   mlir::Value firstPacked(const KeptValue &kept);
   mlir::Value pack(const KeptValue &kept, mlir::Value output);
 
-  // TileAttentionLift.cpp: operations for all queries of a block.
+  // TileAttentionLift.cpp, TileAttentionOther.cpp: operations for all queries
+  // of a block; TileAttentionTiles.cpp: their values and memory.
   mlir::LogicalResult lift(mlir::Operation *inner);
   mlir::LogicalResult liftGeneric(mlir::linalg::GenericOp generic);
   mlir::LogicalResult liftContract(mlir::linalg::ContractOp contract);
@@ -157,10 +159,9 @@ private:
   mlir::Value makeColumn(mlir::Type element, mlir::Value fill = {});
 
   // TileAttentionRows.cpp: row operations.
-  llvm::SmallVector<mlir::Value>
-  makeGeneric(llvm::ArrayRef<TileInput> inputs,
-              llvm::ArrayRef<TileInput> outputs, bool reducesKeys,
-              TileBody make);
+  llvm::SmallVector<mlir::Value> makeGeneric(llvm::ArrayRef<TileInput> inputs,
+                                             llvm::ArrayRef<TileInput> outputs,
+                                             bool reducesKeys, TileBody make);
   mlir::AffineMap mapOf(llvm::ArrayRef<unsigned> loops, unsigned count = 2);
   TileInput pairInput(mlir::Value tensor);
   bool hidesByPlace();
@@ -180,10 +181,11 @@ private:
   void lower(RowTopKOp op);
   void lower(RowVisibleOp op);
   mlir::Value makeOrder(mlir::Value scores);
-  mlir::Value countWhere(
-      llvm::ArrayRef<TileInput> inputs,
-      llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange values)>
-          holds);
+  mlir::Value
+  countWhere(llvm::ArrayRef<TileInput> inputs,
+             llvm::function_ref<mlir::Value(mlir::OpBuilder &,
+                                            mlir::ValueRange values)>
+                 holds);
   mlir::Value searchBits(
       mlir::Type element, mlir::Value bits, mlir::Value bound,
       llvm::function_ref<mlir::Value(mlir::Value candidate)> count,
@@ -210,6 +212,8 @@ private:
   bool packs = true;
 
   mlir::Value queryCount, keyCount;
+  /// From the start of a block to that of the next.
+  mlir::Value blockRows;
   /// Number of each leading dimension, and the index, or null, of it.
   llvm::SmallVector<mlir::Value> leadCounts, lead;
   llvm::SmallVector<mlir::scf::ForOp> loops;

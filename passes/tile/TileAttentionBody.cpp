@@ -303,10 +303,9 @@ bool AttentionBody::reducesHidden(LinalgOp structured) {
     Operation *combiner = yielded.getDefiningOp();
     if (!combiner || combiner->getNumOperands() != 2 || !output.hasOneUse())
       return false;
-    Value term = combiner->getOperand(0) == output ? combiner->getOperand(1)
-                 : combiner->getOperand(1) == output
-                     ? combiner->getOperand(0)
-                     : Value();
+    Value term = combiner->getOperand(0) == output   ? combiner->getOperand(1)
+                 : combiner->getOperand(1) == output ? combiner->getOperand(0)
+                                                     : Value();
     std::optional<TypedAttr> neutral = arith::getNeutralElement(combiner);
     if (!term || !neutral)
       return false;
@@ -344,9 +343,9 @@ void AttentionBody::findHidden() {
           hidden[result] = value;
   for (Operation &inner : op.getBody().front())
     for (OpOperand &use : inner.getOpOperands())
-      if (!needsAllKeys && isPerQuery(inner.getNumResults() == 0
-                                          ? use.get()
-                                          : Value(inner.getResult(0))) &&
+      if (!needsAllKeys &&
+          isPerQuery(inner.getNumResults() == 0 ? use.get()
+                                                : Value(inner.getResult(0))) &&
           getKeyDim(use.get()) && !ignoresHidden(use))
         needsAllKeys = &inner;
 }

@@ -2,14 +2,13 @@
 //===- TileAttentionLoops.cpp - Loops over blocks of queries --------------===//
 //
 // Loops over the leading indices and over blocks of queries. What is the same
-// for all queries stands in as few of them as it can; keys and values are packed
-// there once.
+// for all queries stands in as few of them as it can; keys and values are
+// packed there once.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "passes/support/Entry.h"
 #include "passes/support/Entry.h"
 #include "passes/tile/ResultSizes.h"
 #include "passes/tile/TileAttention.h"
@@ -106,8 +105,8 @@ SmallVector<FixedIndex> AttentionTiling::fixLead(Value operand,
 
 Value AttentionTiling::alignKey(Value key) {
   // What a reduction adds up side by side, in whole panels of every type.
-  Value step = constant(std::max(
-      target.vectorBytes, target.getPanelWidth(rewriter.getF32Type())));
+  Value step = constant(std::max(target.vectorBytes,
+                                 target.getPanelWidth(rewriter.getF32Type())));
   key = rewriter.createOrFold<arith::DivUIOp>(loc, key, step);
   return rewriter.createOrFold<arith::MulIOp>(loc, key, step);
 }
@@ -151,23 +150,22 @@ void AttentionTiling::findBlock(Value start) {
     block.rows = block.mostRows = rewriter.getIndexAttr(*queries);
   } else {
     Value most = constant(queryBlock);
-    block.rows = least(minus(queryCount, start), most);
+    block.rows = least(least(minus(queryCount, start), most), blockRows);
     block.mostRows = queries ? OpFoldResult(rewriter.getIndexAttr(queryBlock))
                              : OpFoldResult(least(queryCount, most));
   }
   Value rows = toValue(block.rows), none = constant(0), one = constant(1);
   Value firstOfFirst =
       reach.first ? clamp(plus(reach.first, start), none, keyCount) : none;
-  Value endOfLast =
-      reach.last
-          ? least(reach.end, plus(plus(reach.last, start), rows))
-          : reach.end;
+  Value endOfLast = reach.last
+                        ? least(reach.end, plus(plus(reach.last, start), rows))
+                        : reach.end;
   if (cutsKeys) {
     block.first = reach.first ? alignKey(firstOfFirst) : none;
     block.end = clamp(endOfLast, block.first, keyCount);
     // Never more than there are, which makes their room known before a run.
-    block.columns = getAsOpFoldResult(
-        least(minus(block.end, block.first), keyCount));
+    block.columns =
+        getAsOpFoldResult(least(minus(block.end, block.first), keyCount));
   } else {
     block.first = none;
     block.end = keyCount;
@@ -181,13 +179,12 @@ void AttentionTiling::findBlock(Value start) {
   block.mostColumns = getAsOpFoldResult(
       rewriter.createOrFold<arith::MulIOp>(loc, lines, constant(line)));
   block.wholeFirst =
-      reach.first
-          ? clamp(plus(plus(reach.first, start), minus(rows, one)), block.first,
-                  block.end)
-          : block.first;
-  Value endOfFirst =
-      reach.last ? least(reach.end, plus(plus(reach.last, start), one))
-                 : reach.end;
+      reach.first ? clamp(plus(plus(reach.first, start), minus(rows, one)),
+                          block.first, block.end)
+                  : block.first;
+  Value endOfFirst = reach.last
+                         ? least(reach.end, plus(plus(reach.last, start), one))
+                         : reach.end;
   block.wholeEnd = clamp(endOfFirst, block.wholeFirst, block.end);
 }
 
@@ -218,8 +215,7 @@ LogicalResult AttentionTiling::makeBlock(SmallVectorImpl<Value> &carried) {
     SmallVector<OpFoldResult> strides(sizes.size(), rewriter.getIndexAttr(1));
     SmallVector<int64_t> shape;
     for (OpFoldResult size : ArrayRef(sizes).drop_front(leadRank))
-      shape.push_back(
-          getConstantIntValue(size).value_or(ShapedType::kDynamic));
+      shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
     auto type = RankedTensorType::get(
         shape, cast<RankedTensorType>(result.getType()).getElementType());
     destinations[row] = tensor::ExtractSliceOp::create(
@@ -242,9 +238,9 @@ LogicalResult AttentionTiling::makeBlock(SmallVectorImpl<Value> &carried) {
 LogicalResult AttentionTiling::run() {
   rewriter.setInsertionPoint(op);
   Value query = op.getQueries().front(), key = op.getKeys().front();
-  queryCount = getSize(rewriter, loc, query,
-                       rankOf(query) - 1 -
-                           rankOf(op.getQueryArguments().front()));
+  queryCount =
+      getSize(rewriter, loc, query,
+              rankOf(query) - 1 - rankOf(op.getQueryArguments().front()));
   keyCount = getSize(rewriter, loc, key,
                      rankOf(key) - rankOf(op.getKeyArguments().front()));
   packs = getConstantIntValue(queryCount).value_or(fewQueries + 1) > fewQueries;
@@ -274,9 +270,10 @@ LogicalResult AttentionTiling::run() {
   if (failed(keepUniform()))
     return failure();
 
+  blockRows = spreadQueries();
   for (int64_t dim = 0; dim < leadRank; ++dim)
     lead[dim] = enterLoop(leadCounts[dim], constant(1), carried);
-  Value start = enterLoop(queryCount, constant(queryBlock), carried);
+  Value start = enterLoop(queryCount, blockRows, carried);
   uint64_t all = ~uint64_t(0);
   findReach(all);
   makeUniform(all, /*isInBlock=*/true);
@@ -286,6 +283,25 @@ LogicalResult AttentionTiling::run() {
   leaveLoops(leadRank + 1, carried);
   rewriter.replaceOp(op, carried);
   return success();
+}
+
+/// Queries in a block, so that all blocks have about as many: a short one at
+/// the end would have small products. Whole register tiles, where there are.
+Value AttentionTiling::spreadQueries() {
+  int64_t tileRows = target.getTileRows();
+  Value most = constant(queryBlock), one = constant(1);
+  if (queryBlock % tileRows != 0)
+    return most;
+  auto divideUp = [&](Value left, Value right) {
+    Value sum = plus(left, minus(right, one));
+    return rewriter.createOrFold<arith::DivSIOp>(loc, sum,
+                                                 greatest(right, one));
+  };
+  Value blocks = divideUp(queryCount, most);
+  Value rows = divideUp(queryCount, greatest(blocks, one));
+  Value tiles = divideUp(rows, constant(tileRows));
+  rows = rewriter.createOrFold<arith::MulIOp>(loc, tiles, constant(tileRows));
+  return least(greatest(rows, one), most);
 }
 
 /// A loop whose iterations do not depend on each other, around what follows.

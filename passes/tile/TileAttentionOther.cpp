@@ -58,8 +58,8 @@ LogicalResult AttentionTiling::liftScalar(Operation *inner) {
           place.push_back(linalg::IndexOp::create(builder, loc, 0));
         for (Value index : extract.getIndices())
           place.push_back(mapping.lookupOrDefault(index));
-        return {tensor::ExtractOp::create(builder, loc, source, place)
-                    .getResult()};
+        return {
+            tensor::ExtractOp::create(builder, loc, source, place).getResult()};
       })[0];
   tiles[inner->getResult(0)] = {result, true, true, {}};
   return success();
@@ -154,9 +154,8 @@ LogicalResult AttentionTiling::liftByRow(Operation *inner) {
     carried.push_back(makeBuffer(tileSizes(result, false),
                                  tileSizes(result, true),
                                  getElementTypeOrSelf(result)));
-  auto loop =
-      scf::ForOp::create(rewriter, loc, constant(0), toValue(block.rows),
-                         constant(1), carried);
+  auto loop = scf::ForOp::create(rewriter, loc, constant(0),
+                                 toValue(block.rows), constant(1), carried);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToEnd(loop.getBody());
   Value row = loop.getInductionVar();
@@ -182,8 +181,7 @@ LogicalResult AttentionTiling::liftByRow(Operation *inner) {
             : tensor::InsertOp::create(rewriter, loc, result, into, row)
                   .getResult());
   scf::YieldOp::create(rewriter, loc, next);
-  for (auto [result, value] :
-       llvm::zip(inner->getResults(), loop.getResults()))
+  for (auto [result, value] : llvm::zip(inner->getResults(), loop.getResults()))
     tiles[result] = {value, true, true, {}};
   return success();
 }
@@ -202,10 +200,12 @@ LogicalResult AttentionTiling::lift(Operation *inner) {
         if (isScalar(other))
           return liftScalar(other);
         auto elements = dyn_cast<tensor::FromElementsOp>(other);
-        Value operand = other->getNumOperands() ? other->getOperand(0) : Value();
+        Value operand =
+            other->getNumOperands() ? other->getOperand(0) : Value();
         Tile from;
         Value view;
-        if (operand && body.isPerQuery(operand) && isTensor(operand.getType())) {
+        if (operand && body.isPerQuery(operand) &&
+            isTensor(operand.getType())) {
           from = tileOf(operand);
           view = liftReshape(other, from.value);
         }
@@ -224,7 +224,8 @@ LogicalResult AttentionTiling::lift(Operation *inner) {
           if (rank > 0)
             view = tensor::ExpandShapeOp::create(
                 rewriter, loc,
-                RankedTensorType::get(shape, elements.getType().getElementType()),
+                RankedTensorType::get(shape,
+                                      elements.getType().getElementType()),
                 view, ArrayRef<ReassociationIndices>{group}, sizes);
         }
         if (!view)

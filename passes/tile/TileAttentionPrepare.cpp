@@ -6,8 +6,8 @@
 //
 // The scale of scores moves to the query: c (q . k) = (c q) . k, of which each
 // term is rounded once more, by 2^-24 of itself, so that the score stays within
-// the error that a sum of its terms has anyway; with a power of two, as 1/8, all
-// bits are the same.
+// the error that a sum of its terms has anyway; with a power of two, as 1/8,
+// all bits are the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -105,7 +105,8 @@ static Operation *matchScale(GenericOp scaled) {
   if (!isFirst && (isa<arith::DivFOp>(op) || op->getOperand(1) != input))
     return nullptr;
   APFloat number(0.0f);
-  if (!matchPattern(op->getOperand(isFirst ? 1 : 0), m_ConstantFloat(&number)) ||
+  if (!matchPattern(op->getOperand(isFirst ? 1 : 0),
+                    m_ConstantFloat(&number)) ||
       !number.isFiniteNonZero() || number.isDenormal())
     return nullptr;
   return op;
@@ -160,12 +161,12 @@ static void fuseChains(AttentionOp op, RewriterBase &rewriter) {
   }
   auto canFuse = [&](OpOperand &use, GenericOp consumer) {
     auto producer = use.get().getDefiningOp<GenericOp>();
-    if (!producer || producer->getBlock() != &block ||
-        !producer->hasOneUse() || producer.getNumResults() != 1)
+    if (!producer || producer->getBlock() != &block || !producer->hasOneUse() ||
+        producer.getNumResults() != 1)
       return false;
-    bool readsMemory = llvm::any_of(
-        producer.getInputs(),
-        [](Value input) { return isa<RankedTensorType>(input.getType()); });
+    bool readsMemory = llvm::any_of(producer.getInputs(), [](Value input) {
+      return isa<RankedTensorType>(input.getType());
+    });
     if (perQuery.contains(consumer) && !perQuery.contains(producer) &&
         readsMemory)
       return false;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- TileAttentionRows.cpp - Row operations for a block of queries ------===//
 //
-// Scores and values are products on packed panels; a softmax is a pass that hides
-// what is not seen, where something is, one for the maxima, and one for the powers
-// and their sums. The division by the sum is left to who uses the result.
+// Scores and values are products on packed panels; a softmax is a pass that
+// hides what is not seen, where something is, one for the maxima, and one for
+// the powers and their sums. The division by the sum is left to who uses the
+// result.
 //
 // Exactness: 1/sum is rounded once and the product once more, where the naive
 // lowering divides once: 2^-24 of a probability. A row that sees no key has
@@ -110,15 +111,14 @@ Value AttentionTiling::divide(Value value, Value denominator) {
   Value inverse = invert(denominator);
   AffineMap all = rewriter.getMultiDimIdentityMap(type.getRank());
   // As long as all keys where it is along them: the most that it can be.
-  SmallVector<OpFoldResult> sizes =
-      tensor::getMixedSizes(rewriter, loc, value);
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(rewriter, loc, value);
   SmallVector<OpFoldResult> most = sizes;
   most[0] = block.mostRows;
   sizes[0] = block.rows;
   for (int64_t dim = 1; dim < type.getRank(); ++dim)
     if (type.isDynamicDim(dim))
-      most[dim] = type.getRank() == 2 ? block.mostColumns
-                                      : getAsOpFoldResult(keyCount);
+      most[dim] =
+          type.getRank() == 2 ? block.mostColumns : getAsOpFoldResult(keyCount);
   Value buffer = makeBuffer(sizes, most, type.getElementType());
   return makeGeneric(
       {{value, all}, {inverse, mapOf({0}, type.getRank())}}, {{buffer, all}},
@@ -180,8 +180,8 @@ Value AttentionTiling::makeProduct(Value vector, Value matrix, bool alongRows) {
       {{zeros, mapFor({out}, hasQueries)}}, /*reducesKeys=*/true,
       [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
         Value term = arith::MulFOp::create(builder, loc, values[0], values[1]);
-        return {arith::AddFOp::create(builder, loc, values[2], term)
-                    .getResult()};
+        return {
+            arith::AddFOp::create(builder, loc, values[2], term).getResult()};
       })[0];
 }
 
@@ -249,9 +249,8 @@ void AttentionTiling::lower(RowValuesOp op) {
     result = makeProduct(known, values, /*alongRows=*/false);
   } else {
     Value part = cut(panels, 1, minus(first, firstPacked));
-    Value output = weights.denominator
-                       ? Value()
-                       : destinations.lookup(op.getResult());
+    Value output =
+        weights.denominator ? Value() : destinations.lookup(op.getResult());
     if (!output) {
       RankedTensorType type = op.getType();
       OpFoldResult size =
@@ -279,6 +278,6 @@ void AttentionTiling::lower(RowValuesOp op) {
                       .getResult()};
         })[0];
   }
-  tiles[op.getResult()] = {result, true, !destinations.contains(op.getResult()),
-                           {}};
+  tiles[op.getResult()] = {
+      result, true, !destinations.contains(op.getResult()), {}};
 }

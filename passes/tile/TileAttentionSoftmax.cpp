@@ -241,9 +241,8 @@ void AttentionTiling::lower(RowSoftmaxOp softmax) {
       {{scores, all}}, {{makeColumn(element, hidden), perQuery}},
       /*reducesKeys=*/true,
       [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
-        return {
-            arith::MaximumFOp::create(builder, loc, values[1], values[0])
-                .getResult()};
+        return {arith::MaximumFOp::create(builder, loc, values[1], values[0])
+                    .getResult()};
       })[0];
   // A query that sees nothing: exp(-inf - 0) = 0.
   largest = makeGeneric(
@@ -310,11 +309,11 @@ void AttentionTiling::lower(RowNeighboursOp op) {
   int64_t radius = (op.getWidthAttr().getInt() - 1) / 2;
   bool onlyVisible = op.getScope() == NeighbourScope::Visible;
   Tile tile = tileOf(op.getScores());
-  Value scores = tile.isPerQuery ? wholeTile(op.getScores())
-                                 : broadcastRow(tile);
-  Value visible =
-      onlyVisible && (hidesByPlace() || hidesByElement()) ? makeVisible()
-                                                          : Value();
+  Value scores =
+      tile.isPerQuery ? wholeTile(op.getScores()) : broadcastRow(tile);
+  Value visible = onlyVisible && (hidesByPlace() || hidesByElement())
+                      ? makeVisible()
+                      : Value();
   Value zero = number(element, 0.0), none = constant(0), one = constant(1);
   Value reachTo = constant(radius), columns = toValue(block.columns);
   SmallVector<TileInput> inputs = {{scores, mapOf({0, 1})}};

@@ -2,10 +2,10 @@
 //===- TileAttentionTopK.cpp - The largest scores of each query -----------===//
 //
 // Each score becomes an unsigned number in the order of the scores. The k-th
-// largest of a row is then found bit by bit, from the highest: a bit stays where
-// at least k numbers are as large. Ties fall to the lowest index, up to a last one
-// that is found in the same way. Every step is one pass over the tile, of a
-// comparison and a sum, so that k costs nothing and S comes in once.
+// largest of a row is then found bit by bit, from the highest: a bit stays
+// where at least k numbers are as large. Ties fall to the lowest index, up to a
+// last one that is found in the same way. Every step is one pass over the tile,
+// of a comparison and a sum, so that k costs nothing and S comes in once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,18 +57,17 @@ Value AttentionTiling::makeOrder(Value scores) {
             builder, loc, isUnordered,
             number(builder, APInt(bits, unorderedOrder)), order);
         Value seen = seenHere(builder, values.take_front(elements));
-        return {arith::SelectOp::create(builder, loc, seen, order,
-                                        number(builder,
-                                               APInt(bits, hiddenOrder)))
-                    .getResult()};
+        return {
+            arith::SelectOp::create(builder, loc, seen, order,
+                                    number(builder, APInt(bits, hiddenOrder)))
+                .getResult()};
       })[0];
 }
 
 /// How many elements of each row `holds` says yes to.
-Value AttentionTiling::countWhere(ArrayRef<TileInput> inputs,
-                                  llvm::function_ref<Value(
-                                      OpBuilder &, ValueRange values)>
-                                      holds) {
+Value AttentionTiling::countWhere(
+    ArrayRef<TileInput> inputs,
+    llvm::function_ref<Value(OpBuilder &, ValueRange values)> holds) {
   Type count = rewriter.getI32Type();
   Value none = arith::ConstantIntOp::create(rewriter, loc, count, 0);
   return makeGeneric(
@@ -81,8 +80,8 @@ Value AttentionTiling::countWhere(ArrayRef<TileInput> inputs,
       })[0];
 }
 
-/// For each row the number, of `bits` bits, that is found from the highest on: a
-/// bit stays where `stays` holds of it and the count that goes with it.
+/// For each row the number, of `bits` bits, that is found from the highest on:
+/// a bit stays where `stays` holds of it and the count that goes with it.
 Value AttentionTiling::searchBits(
     Type element, Value bits, Value bound,
     llvm::function_ref<Value(Value candidate)> count,
@@ -102,8 +101,7 @@ Value AttentionTiling::searchBits(
   Value candidate = makeGeneric(
       {{found, column}}, {{makeColumn(element), column}}, false,
       [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
-        return {
-            arith::OrIOp::create(builder, loc, values[0], bit).getResult()};
+        return {arith::OrIOp::create(builder, loc, values[0], bit).getResult()};
       })[0];
   Value counted = count(candidate);
   Value next = makeGeneric(
@@ -111,9 +109,9 @@ Value AttentionTiling::searchBits(
       {{found, column}}, false,
       [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
         Value holds = stays(builder, values[1], values[2]);
-        return {arith::SelectOp::create(builder, loc, holds, values[0],
-                                        values[3])
-                    .getResult()};
+        return {
+            arith::SelectOp::create(builder, loc, holds, values[0], values[3])
+                .getResult()};
       })[0];
   scf::YieldOp::create(rewriter, loc, next);
   return loop.getResult(0);
@@ -144,8 +142,7 @@ Value AttentionTiling::makeKeptCount(RowTopKOp topK, Value order) {
         Value share = arith::SIToFPOp::create(builder, loc, f64, values[0]);
         share = arith::MulFOp::create(builder, loc, fraction, share);
         Value whole = arith::FPToSIOp::create(builder, loc, count, share);
-        return {
-            arith::MaxSIOp::create(builder, loc, whole, least).getResult()};
+        return {arith::MaxSIOp::create(builder, loc, whole, least).getResult()};
       })[0];
 }
 
@@ -177,8 +174,8 @@ void AttentionTiling::lower(RowTopKOp topK) {
       });
   Value larger = countWhere({{order, all}, {bound, perQuery}},
                             [&](OpBuilder &builder, ValueRange values) {
-                              return compare(builder, Predicate::ugt,
-                                             values[0], values[1]);
+                              return compare(builder, Predicate::ugt, values[0],
+                                             values[1]);
                             });
   Value left = makeGeneric(
       {{kept, column}, {larger, column}}, {{makeColumn(count), column}}, false,
@@ -195,10 +192,9 @@ void AttentionTiling::lower(RowTopKOp topK) {
     Value isBefore = compare(builder, Predicate::slt, index, values[2]);
     return arith::AndIOp::create(builder, loc, isEqual, isBefore);
   };
-  Value columns = arith::IndexCastOp::create(rewriter, loc, rewriter.getI64Type(),
-                                             toValue(block.columns));
-  Value unused =
-      math::CountLeadingZerosOp::create(rewriter, loc, columns);
+  Value columns = arith::IndexCastOp::create(
+      rewriter, loc, rewriter.getI64Type(), toValue(block.columns));
+  Value unused = math::CountLeadingZerosOp::create(rewriter, loc, columns);
   Value bits = minus(constant(64), toIndex(unused));
   Value last = searchBits(
       count, bits, left,
@@ -220,8 +216,8 @@ void AttentionTiling::lower(RowTopKOp topK) {
       {{makeScores(rewriter.getI1Type()), all}}, false,
       [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
         Value keep = compare(builder, Predicate::ugt, values[0], values[1]);
-        keep = arith::OrIOp::create(builder, loc, keep,
-                                    isTied(builder, values));
+        keep =
+            arith::OrIOp::create(builder, loc, keep, isTied(builder, values));
         keep = arith::OrIOp::create(
             builder, loc, keep,
             compare(builder, Predicate::eq, values[0], unordered));

@@ -2,10 +2,10 @@
 //===- TileAttentionUniform.cpp - What is the same for all queries --------===//
 //
 // Keys and values are packed, and what the region computes from keys and
-// captures alone is computed, before the loops over queries: once for each index
-// of the leading dimensions that it belongs to, not of others. So query heads
-// that share keys share what is made of them, and the loops over queries hold
-// nothing but their own work.
+// captures alone is computed, before the loops over queries: once for each
+// index of the leading dimensions that it belongs to, not of others. So query
+// heads that share keys share what is made of them, and the loops over queries
+// hold nothing but their own work.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,9 +36,9 @@ void AttentionTiling::collectKept() {
     SetVector<Value> used;
     used.insert(inner.operand_begin(), inner.operand_end());
     getUsedValuesDefinedAbove(inner.getRegions(), used);
-    bool isInBlock =
-        inner.getNumResults() == 0 || body.isPerQuery(inner.getResult(0)) ||
-        !isa<RankedTensorType>(inner.getResult(0).getType());
+    bool isInBlock = inner.getNumResults() == 0 ||
+                     body.isPerQuery(inner.getResult(0)) ||
+                     !isa<RankedTensorType>(inner.getResult(0).getType());
     for (Value value : used) {
       Operation *made = value.getDefiningOp();
       bool isOwn = value.getParentBlock() == &op.getBody().front();
@@ -208,12 +208,10 @@ Value AttentionTiling::lowerUniform(Operation *inner) {
       {}, {{empty, mapOf({0}, 1)}}, /*reducesKeys=*/false,
       [&](OpBuilder &builder, ValueRange) -> SmallVector<Value> {
         Value key = linalg::IndexOp::create(builder, loc, 0);
-        Value behind =
-            arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, key,
-                                  reach.reachFirst);
-        Value before =
-            arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, key,
-                                  reach.reachEnd);
+        Value behind = arith::CmpIOp::create(
+            builder, loc, arith::CmpIPredicate::sge, key, reach.reachFirst);
+        Value before = arith::CmpIOp::create(
+            builder, loc, arith::CmpIPredicate::slt, key, reach.reachEnd);
         return {arith::AndIOp::create(builder, loc, behind, before)};
       })[0];
 }
@@ -268,9 +266,9 @@ void AttentionTiling::makeUniform(uint64_t known, bool isInBlock) {
       tiles[value.value].value =
           castTo(rewriter, loc, place, value.value.getType());
     else
-      (value.form == KeptValue::Form::Keys ? keyPanels
-                                           : valuePanels)[value.value] = {
-          place, firstPacked(value)};
+      (value.form == KeptValue::Form::Keys
+           ? keyPanels
+           : valuePanels)[value.value] = {place, firstPacked(value)};
   }
   for (Operation &inner : op.getBody().front()) {
     if (inner.getNumResults() == 0 || !isWanted(inner.getResult(0)))

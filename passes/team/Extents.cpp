@@ -98,6 +98,11 @@ AffineExpr Extents::index(Value value) {
       found = left - right;
     else if (isa<AffineConstantExpr>(left) || isa<AffineConstantExpr>(right))
       found = left * right;
+  } else if (isa_and_present<arith::DivSIOp, arith::DivUIOp>(op)) {
+    // Of a size, which is not negative.
+    std::optional<int64_t> divisor = getConstantIntValue(op->getOperand(1));
+    if (divisor && *divisor > 0)
+      found = index(op->getOperand(0)).floorDiv(*divisor);
   } else if (isa_and_present<arith::IndexCastOp>(op)) {
     found = index(op->getOperand(0));
   }

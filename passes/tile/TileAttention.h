@@ -112,7 +112,8 @@ private:
   mlir::Value enterLoop(mlir::Value bound, mlir::Value step,
                         llvm::SmallVectorImpl<mlir::Value> &carried);
   void leaveLoops(unsigned count, llvm::SmallVectorImpl<mlir::Value> &carried);
-  mlir::Value spreadQueries();
+  mlir::Value divideUp(mlir::Value left, mlir::Value right);
+  mlir::Value spreadQueries(mlir::Value blocks);
   void findBlock(mlir::Value start);
   mlir::LogicalResult makeBlock(llvm::SmallVectorImpl<mlir::Value> &carried);
 

@@ -138,7 +138,8 @@ void AttentionTiling::findReach(uint64_t known) {
   reach.reachFirst = reach.first ? clamp(reach.first, none, keyCount) : none;
   reach.reachEnd =
       reach.last ? least(reach.end, plus(reach.last, queryCount)) : reach.end;
-  reach.reachEnd = greatest(reach.reachEnd, reach.reachFirst);
+  if (hidesByPlace() || reach.hasLength)
+    reach.reachEnd = greatest(reach.reachEnd, reach.reachFirst);
 }
 
 void AttentionTiling::findBlock(Value start) {
@@ -150,7 +151,7 @@ void AttentionTiling::findBlock(Value start) {
     block.rows = block.mostRows = rewriter.getIndexAttr(*queries);
   } else {
     Value most = constant(queryBlock);
-    block.rows = least(least(minus(queryCount, start), most), blockRows);
+    block.rows = least(least(minus(queryCount, start), blockRows), most);
     block.mostRows = queries ? OpFoldResult(rewriter.getIndexAttr(queryBlock))
                              : OpFoldResult(least(queryCount, most));
   }
@@ -160,12 +161,12 @@ void AttentionTiling::findBlock(Value start) {
   Value endOfLast = reach.last
                         ? least(reach.end, plus(plus(reach.last, start), rows))
                         : reach.end;
-  if (cutsKeys) {
+  if (cutsKeys && (hidesByPlace() || reach.hasLength)) {
     block.first = reach.first ? alignKey(firstOfFirst) : none;
     block.end = clamp(endOfLast, block.first, keyCount);
     // Never more than there are, which makes their room known before a run.
     block.columns =
-        getAsOpFoldResult(least(minus(block.end, block.first), keyCount));
+        getAsOpFoldResult(least(keyCount, minus(block.end, block.first)));
   } else {
     block.first = none;
     block.end = keyCount;
@@ -270,10 +271,13 @@ LogicalResult AttentionTiling::run() {
   if (failed(keepUniform()))
     return failure();
 
-  blockRows = spreadQueries();
+  Value blocks = divideUp(queryCount, constant(queryBlock));
+  blockRows = spreadQueries(blocks);
   for (int64_t dim = 0; dim < leadRank; ++dim)
     lead[dim] = enterLoop(leadCounts[dim], constant(1), carried);
-  Value start = enterLoop(queryCount, blockRows, carried);
+  // The last block is not empty: at most queryBlock are in each.
+  Value start = enterLoop(blocks, constant(1), carried);
+  start = rewriter.createOrFold<arith::MulIOp>(loc, start, blockRows);
   uint64_t all = ~uint64_t(0);
   findReach(all);
   makeUniform(all, /*isInBlock=*/true);
@@ -285,23 +289,22 @@ LogicalResult AttentionTiling::run() {
   return success();
 }
 
+Value AttentionTiling::divideUp(Value left, Value right) {
+  Value sum = plus(left, minus(right, constant(1)));
+  return rewriter.createOrFold<arith::DivSIOp>(loc, sum, right);
+}
+
 /// Queries in a block, so that all blocks have about as many: a short one at
 /// the end would have small products. Whole register tiles, where there are.
-Value AttentionTiling::spreadQueries() {
+Value AttentionTiling::spreadQueries(Value blocks) {
   int64_t tileRows = target.getTileRows();
-  Value most = constant(queryBlock), one = constant(1);
+  Value most = constant(queryBlock);
   if (queryBlock % tileRows != 0)
     return most;
-  auto divideUp = [&](Value left, Value right) {
-    Value sum = plus(left, minus(right, one));
-    return rewriter.createOrFold<arith::DivSIOp>(loc, sum,
-                                                 greatest(right, one));
-  };
-  Value blocks = divideUp(queryCount, most);
-  Value rows = divideUp(queryCount, greatest(blocks, one));
+  Value rows = divideUp(queryCount, greatest(blocks, constant(1)));
   Value tiles = divideUp(rows, constant(tileRows));
   rows = rewriter.createOrFold<arith::MulIOp>(loc, tiles, constant(tileRows));
-  return least(greatest(rows, one), most);
+  return least(rows, most);
 }
 
 /// A loop whose iterations do not depend on each other, around what follows.

@@ -227,8 +227,11 @@ void AttentionTiling::lower(RowValuesOp op) {
   Value first = clamp(reach.reachFirst, block.first, block.end);
   Value end = clamp(reach.reachEnd, first, block.end);
   OpFoldResult count = getAsOpFoldResult(minus(end, first));
+  bool readsAll = !hidesByPlace() && !reach.hasLength;
   OpFoldResult none = rewriter.getIndexAttr(0), one = rewriter.getIndexAttr(1);
   auto cut = [&](Value tensor, int64_t dim, Value from) -> Value {
+    if (readsAll)
+      return tensor;
     SmallVector<OpFoldResult> sizes =
         tensor::getMixedSizes(rewriter, loc, tensor);
     SmallVector<OpFoldResult> offsets(sizes.size(), none);

@@ -151,7 +151,7 @@ Value AttentionTiling::pack(const KeptValue &value, Value output) {
   Value first = firstPacked(value);
   bool isCut = reach.reachEnd && (cutsKeys || along == 1);
   if (isCut) {
-    Value keys = least(minus(reach.reachEnd, first), keyCount);
+    Value keys = least(keyCount, minus(reach.reachEnd, first));
     from[0] = getAsOpFoldResult(first);
     size[0] = getAsOpFoldResult(keys);
     int64_t width = type.getDimSize(2);

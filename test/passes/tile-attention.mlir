@@ -17,7 +17,8 @@ func.func @causal(%q: tensor<2x?x8xf32>, %k: tensor<2x?x8xf32>, %v: tensor<2x?x7
   // CHECK: gf.pack %{{.*}} along 1 {{.*}} into tensor<2x?x64xf32>
   // CHECK: } {gf.parallel}
   // CHECK: scf.for %[[HEAD:.*]] = %{{.*}} iter_args
-  // CHECK: scf.for %[[START:.*]] = %{{.*}} step %{{.*}} iter_args(%[[RESULT:.*]] =
+  // CHECK: scf.for %[[BLOCK:.*]] = %{{.*}} iter_args(%[[RESULT:.*]] =
+  // CHECK: %[[START:.*]] = arith.muli %[[BLOCK]]
   // CHECK: %[[PLACE:.*]] = tensor.extract_slice %[[RESULT]][%[[HEAD]], %[[START]], 0]
   // CHECK: tensor.extract_slice %[[Q]][%[[HEAD]], %[[START]], 0]
   // CHECK: %[[SCALED:.*]] = linalg.generic
@@ -78,7 +79,7 @@ func.func @differential(%q1: tensor<3x?x8xf32>, %q2: tensor<3x?x8xf32>, %k: tens
   // CHECK: gf.pack {{.*}} along 0
   // CHECK: gf.pack {{.*}} along 1
   // CHECK: scf.for
-  // CHECK: scf.for {{.*}} step %{{.*}} iter_args
+  // CHECK: scf.for
   // CHECK: gf.linear
   // CHECK: %[[FIRST:.*]]:2 = linalg.generic
   // CHECK: math.exp

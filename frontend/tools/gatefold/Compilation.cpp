@@ -68,9 +68,6 @@ ExitStatus report(const text::Diagnostics &diagnostics, bool json) {
 Compilation::Compilation(const CommandLine &line)
     : line(line), diagnostics(sources) {
   options.target = line.target;
-  // More than the second level copies loops for conditions that kernels settle
-  // themselves: that takes time, and no run was seen to gain by it.
-  options.optimizationLevel = line.naive ? 3 : 2;
 }
 
 Compilation::~Compilation() = default;

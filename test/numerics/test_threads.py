@@ -2,10 +2,11 @@
 """The bits of a result do not depend on the number of threads."""
 
 import re
+import subprocess
 
 import numpy
 import pytest
-from conftest import ROOT, random_weights
+from conftest import GATEFOLD, ROOT, random_weights
 from test_fast_against_naive import CELLS, MODELS, inputs_of
 
 THREADS = (1, 2, 3, 7)
@@ -106,9 +107,6 @@ def test_rows_and_norms(compiler):
 
 def test_something_is_shared(compiler, tmp_path):
     """These tests compare something: a team is asked for, and has barriers."""
-    import subprocess
-
-    from conftest import GATEFOLD
 
     source = tmp_path / "m.gf"
     source.write_text(

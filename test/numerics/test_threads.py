@@ -107,7 +107,6 @@ def test_rows_and_norms(compiler):
 
 def test_something_is_shared(compiler, tmp_path):
     """These tests compare something: a team is asked for, and has barriers."""
-
     source = tmp_path / "m.gf"
     source.write_text(
         """import cells

@@ -82,8 +82,7 @@ LogicalResult PackOp::verify() {
   int64_t columns = source.getDimSize(along), panels = output.getDimSize(0);
   if (!ShapedType::isDynamic(columns) && !ShapedType::isDynamic(panels) &&
       panels != llvm::divideCeilSigned(columns, getWidth()))
-    return emitOpError("packs ")
-           << columns << " columns into " << panels << " panels of "
-           << getWidth();
+    return emitOpError("packs ") << columns << " columns into " << panels
+                                 << " panels of " << getWidth();
   return success();
 }

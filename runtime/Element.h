@@ -11,8 +11,8 @@
 
 namespace gatefold::runtime {
 
-/// True of the types that a description may name: f16, bf16, f32, f64, i32, i64,
-/// bool.
+/// True of the types that a description may name: f16, bf16, f32, f64, i32,
+/// i64, bool.
 bool isSupported(gatefold_element element);
 
 inline int64_t elementBytes(gatefold_element element) {

@@ -73,8 +73,8 @@ const char *gatefold_context_message(const gatefold_context *context);
  * threads start here and belong to the context; between runs they sleep.
  * Results are the same bits for any number. If they cannot be started
  * (GATEFOLD_OUT_OF_MEMORY) the context has one. Threads need room in the
- * workspace: ask for its size afterwards. A process that is forked from this one
- * has none of them and runs on one thread, until it calls this again. */
+ * workspace: ask for its size afterwards. A process that is forked from this
+ * one has none of them and runs on one thread, until it calls this again. */
 gatefold_status gatefold_context_threads(gatefold_context *context,
                                          size_t threads);
 
@@ -87,8 +87,8 @@ gatefold_status gatefold_result_shapes(gatefold_context *context,
 /* Bytes of workspace that `run` needs for these inputs. This counts a copy of
  * each state and of each input whose data do not stand at a multiple of the
  * element's size, or whose last dimension is not contiguous (a stride other
- * than 1, in a dimension of 2 or more); a result of that kind needs a copy more,
- * and `run` says how many bytes it needs then. */
+ * than 1, in a dimension of 2 or more); a result of that kind needs a copy
+ * more, and `run` says how many bytes it needs then. */
 gatefold_status gatefold_workspace_size(gatefold_context *context,
                                         const DLTensor *const *inputs,
                                         size_t *bytes);

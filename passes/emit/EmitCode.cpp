@@ -207,8 +207,8 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   tuning.SLPVectorization = false;
   tuning.LoopUnrolling = false;
   tuning.LoopInterleaving = false;
-  // These find nothing in the entry, which calls kernels in a row, but take time
-  // with the square of its length and more.
+  // These find nothing in the entry, which calls kernels in a row, but take
+  // time with the square of its length and more.
   llvm::PassInstrumentationCallbacks callbacks;
   callbacks.registerShouldRunOptionalPassCallback(
       [](llvm::StringRef pass, llvm::Any) {

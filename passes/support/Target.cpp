@@ -67,9 +67,9 @@ TargetDescription::describe(StringRef target) {
   TargetDescription description;
   if (triple.isX86()) {
     bool isWide = info->checkFeatures("+avx512f,+avx512vl,+avx512bw,+avx512dq");
-    description.vectorBytes = isWide                           ? 64
-                              : info->checkFeatures("+avx2")   ? 32
-                                                               : 16;
+    description.vectorBytes = isWide                         ? 64
+                              : info->checkFeatures("+avx2") ? 32
+                                                             : 16;
     description.vectorRegisters = isWide ? 32 : 16;
   } else {
     description.vectorBytes = 16;

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/GatefoldOps.h"
-#include "passes/tile/Passes.h"
 #include "passes/support/Entry.h"
+#include "passes/tile/Passes.h"
 #include "passes/tile/ResultSizes.h"
 #include "passes/tile/RowOperations.h"
 #include "passes/tile/Slices.h"

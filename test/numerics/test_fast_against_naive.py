@@ -20,6 +20,16 @@ MODELS = ROOT / "test" / "models"
 LIBRARY = ROOT / "frontend" / "library"
 CELLS = re.findall(r"^cell (\w+)", (LIBRARY / "cells.gf").read_text(), re.MULTILINE)
 ATTENTIONS = re.findall(r"^attention (\w+)", (LIBRARY / "attention.gf").read_text(), re.MULTILINE)
+# Texts of test/models: file, entry, options of the driver.
+SAMPLES = [
+    ("bilstm_diff_attention.gf", "sentiment", []),
+    ("attn_seq2seq.gf", "translate", ["--dim", "I=9,J=5,O=7"]),
+    ("differential_transformer.gf", "language_model", ["--dim", "V=20", "--arg", "depth=1", "--arg", "heads=2"]),
+    ("differential_transformer.gf", "differential_v2", ["--arg", "heads=4", "--arg", "kv_heads=2", "--dim", "M=24"]),
+    ("differential_transformer.gf", "adaptive_differential_layer", ["--arg", "heads=2", "--dim", "M=24"]),
+    ("your_own_attention.gf", "encoder", []),
+    ("your_own_cell.gf", "tagger", ["--dim", "I=11"]),
+]
 
 
 def inputs_of(library, generator, sizes):
@@ -59,18 +69,7 @@ def compare(compiler, text, *options, seed=0, sizes=SIZES, rtol=2e-5, atol=2e-5)
             )
 
 
-@pytest.mark.parametrize(
-    "file, entry, options",
-    [
-        ("bilstm_diff_attention.gf", "sentiment", []),
-        ("attn_seq2seq.gf", "translate", ["--dim", "I=9,J=5,O=7"]),
-        ("differential_transformer.gf", "language_model", ["--dim", "V=20", "--arg", "depth=1", "--arg", "heads=2"]),
-        ("differential_transformer.gf", "differential_v2", ["--arg", "heads=4", "--arg", "kv_heads=2", "--dim", "M=24"]),
-        ("differential_transformer.gf", "adaptive_differential_layer", ["--arg", "heads=2", "--dim", "M=24"]),
-        ("your_own_attention.gf", "encoder", []),
-        ("your_own_cell.gf", "tagger", ["--dim", "I=11"]),
-    ],
-)
+@pytest.mark.parametrize("file, entry, options", SAMPLES)
 def test_samples(compiler, file, entry, options):
     compare(compiler, MODELS / file, "--entry", entry, *options)
 
@@ -78,7 +77,7 @@ def test_samples(compiler, file, entry, options):
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("width", [7, 32])
 def test_cells(compiler, cell, width):
-    """Both directions, two layers, ragged; the last states too."""
+    """Both directions, two layers, ragged."""
     sizes = f"H={width}" + (f", P={width}" if cell == "lstm_projected" else "")
     text = f"""import cells
 model m(x: [B, T, {width}], lengths: i64[B]) -> [B, T, {2 * width}] {{

@@ -7,7 +7,7 @@ import subprocess
 import numpy
 import pytest
 from conftest import GATEFOLD, ROOT, random_weights
-from test_fast_against_naive import CELLS, MODELS, inputs_of
+from test_fast_against_naive import CELLS, MODELS, SAMPLES, inputs_of
 
 THREADS = (1, 2, 3, 7)
 # Batches that are split among threads and such that are not, with few steps and many;
@@ -38,17 +38,7 @@ def check(compiler, text, *options, sizes=SIZES):
         context.close()
 
 
-@pytest.mark.parametrize(
-    "file, entry, options",
-    [
-        ("bilstm_diff_attention.gf", "sentiment", []),
-        ("attn_seq2seq.gf", "translate", ["--dim", "I=9,J=5,O=7"]),
-        ("differential_transformer.gf", "language_model", ["--dim", "V=20", "--arg", "depth=1", "--arg", "heads=2"]),
-        ("differential_transformer.gf", "differential_v2", ["--arg", "heads=4", "--arg", "kv_heads=2", "--dim", "M=24"]),
-        ("your_own_attention.gf", "encoder", []),
-        ("your_own_cell.gf", "tagger", ["--dim", "I=11"]),
-    ],
-)
+@pytest.mark.parametrize("file, entry, options", SAMPLES)
 def test_samples(compiler, file, entry, options):
     check(compiler, MODELS / file, "--entry", entry, *options)
 

@@ -5,6 +5,10 @@
 // Whoever waits spins for some microseconds, since most waits are shorter;
 // then lets others have the core, which is what the rank that it waits for may
 // need; then sleeps, so that a team without work costs nothing.
+//
+// Where the kernel has put two ranks on one core, which it may leave so for
+// seconds though another is idle, every barrier waits for a switch of threads:
+// the rank that finds it moves away.
 
 #include "runtime/Team.h"
 
@@ -92,6 +96,8 @@ struct Worker {
   gatefold_team *team;
   int64_t rank;
   pthread_t thread;
+  /// Where it began its last job.
+  int core;
 };
 
 } // namespace
@@ -108,6 +114,10 @@ struct gatefold_team {
   pid_t process;
   /// How often a waiting rank looks before it lets others have its core.
   int spins;
+  /// Each rank can have a core of its own.
+  bool hasCores;
+  /// Where rank 0 began the job: written before `jobs`.
+  int firstCore;
   /// The job, and what it is for: written before `jobs`.
   gatefold_team_job *job;
   void *data;
@@ -119,6 +129,47 @@ struct gatefold_team {
   alignas(lineBytes) int32_t failure;
   Worker workers[];
 };
+
+//===----------------------------------------------------------------------===//
+// Cores
+//===----------------------------------------------------------------------===//
+
+/// Whether a rank before this one began its last job on `core`.
+static bool isTaken(const gatefold_team &team, int64_t rank, int core) {
+  if (team.firstCore == core)
+    return true;
+  for (int64_t i = 0; i < rank - 1; ++i)
+    if (__atomic_load_n(&team.workers[i].core, __ATOMIC_RELAXED) == core)
+      return true;
+  return false;
+}
+
+/// Moves the calling thread to a core that no rank before it has, if there is
+/// one among those that it may use. They stay the same: whoever changes them is
+/// not overruled, and the kernel wakes a thread where it was.
+static void leaveTaken(const gatefold_team &team, int64_t rank) {
+  cpu_set_t allowed, others;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed))
+    return;
+  CPU_ZERO(&others);
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &allowed) && !isTaken(team, rank, core))
+      CPU_SET(core, &others);
+  if (CPU_COUNT(&others) && !sched_setaffinity(0, sizeof(others), &others))
+    sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
+static void findCore(gatefold_team &team, Worker &worker) {
+  if (!team.hasCores)
+    return;
+  int core = sched_getcpu();
+  if (core >= 0 && isTaken(team, worker.rank, core)) {
+    leaveTaken(team, worker.rank);
+    core = sched_getcpu();
+  }
+  if (core != worker.core)
+    __atomic_store_n(&worker.core, core, __ATOMIC_RELAXED);
+}
 
 //===----------------------------------------------------------------------===//
 // Jobs and barriers
@@ -174,6 +225,7 @@ int32_t gatefold_team_run(gatefold_team *team, int64_t ranks,
   team->failure = 0;
   team->active = ranks < team->ranks ? ranks : team->ranks;
   team->allDone = team->done.get() + (uint32_t)team->active - 1;
+  team->firstCore = sched_getcpu();
   startJob(*team, (uint32_t)team->active);
   execute(*team, 0);
   for (uint32_t now = team->done.get(); now != team->allDone;)
@@ -191,6 +243,7 @@ static void *work(void *argument) {
     if (worker.rank >= (int64_t)(number & ranksMask))
       continue;
     // Until this rank is done no other job begins.
+    findCore(team, worker);
     execute(team, worker.rank);
     uint32_t all = team.allDone;
     if (__atomic_add_fetch(&team.done.word, 1, __ATOMIC_SEQ_CST) == all)
@@ -220,7 +273,8 @@ gatefold_team *gatefold_team_create(int64_t ranks) {
   *team = {};
   team->ranks = ranks;
   team->process = getpid();
-  team->spins = ranks > gatefold_team_cores() ? fewestSpins : mostSpins;
+  team->hasCores = ranks <= gatefold_team_cores();
+  team->spins = team->hasCores ? mostSpins : fewestSpins;
   // Signals are for the threads of the program, not for these.
   sigset_t all, before;
   sigfillset(&all);
@@ -228,7 +282,7 @@ gatefold_team *gatefold_team_create(int64_t ranks) {
   int64_t count = 0;
   for (; count < ranks - 1; ++count) {
     Worker &worker = team->workers[count];
-    worker = {team, count + 1, {}};
+    worker = {team, count + 1, {}, -1};
     if (pthread_create(&worker.thread, nullptr, work, &worker))
       break;
   }

@@ -212,6 +212,54 @@ static void testOneCore(void) {
   CHECK(cores >= 1 && cores <= CPU_COUNT(&before));
 }
 
+/* Rank 1 goes to the core of rank 0, or says which one it is on. */
+typedef struct Meeting {
+  int core;
+  bool goes;
+  int found;
+} Meeting;
+
+static int32_t meet(void *data, int64_t rank, int64_t ranks,
+                    gatefold_team *team) {
+  Meeting *meeting = data;
+  (void)ranks;
+  (void)team;
+  if (rank == 0)
+    return 0;
+  meeting->found = sched_getcpu();
+  if (!meeting->goes)
+    return 0;
+  cpu_set_t before, one;
+  CPU_ZERO(&one);
+  CPU_SET(meeting->core, &one);
+  if (sched_getaffinity(0, sizeof(before), &before) ||
+      sched_setaffinity(0, sizeof(one), &one) ||
+      sched_setaffinity(0, sizeof(before), &before))
+    return 100;
+  return 0;
+}
+
+/* Where the kernel has put two ranks on one core, one of them moves. */
+static void testSharedCore(void) {
+  if (gatefold_team_cores() < 2)
+    return;
+  gatefold_team *team = gatefold_team_create(2);
+  cpu_set_t before, one;
+  CHECK(!sched_getaffinity(0, sizeof(before), &before));
+  int core = sched_getcpu();
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  CHECK(!sched_setaffinity(0, sizeof(one), &one));
+  for (int run = 0; run < 20; ++run) {
+    Meeting goes = {.core = core, .goes = true}, finds = {.core = core};
+    CHECK(gatefold_team_run(team, 2, meet, &goes) == 0);
+    CHECK(gatefold_team_run(team, 2, meet, &finds) == 0);
+    CHECK(finds.found != core);
+  }
+  CHECK(!sched_setaffinity(0, sizeof(before), &before));
+  gatefold_team_destroy(team);
+}
+
 #if !defined(__SANITIZE_THREAD__) /* which knows no threads after a fork */
 static void testFork(void) {
   gatefold_team *team = gatefold_team_create(2);
@@ -287,6 +335,7 @@ void testTeam(void) {
   testFailures();
   testThreadsOfTeams();
   testOneCore();
+  testSharedCore();
 #if !defined(__SANITIZE_THREAD__)
   testFork();
 #endif

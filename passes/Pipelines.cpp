@@ -87,6 +87,8 @@ static void buildBufferize(OpPassManager &manager,
   // Equal views, so that what is copied to itself is seen.
   manager.addPass(createCSEPass());
   clean(manager);
+  if (!options.naive)
+    manager.addNestedPass<func::FuncOp>(createJoinCopies());
   // Sizes as arithmetic, which the plan can repeat.
   manager.addPass(createLowerAffinePass());
   if (!options.naive) {
@@ -100,6 +102,8 @@ static void buildBufferize(OpPassManager &manager,
 }
 
 static void buildCpu(OpPassManager &manager, const PipelineOptions &options) {
+  // First, so that all that follows has less to do.
+  manager.addPass(createOutlineRepeats());
   manager.addPass(createOutlineKernels());
   if (!options.naive)
     manager.addPass(createOutlineLoops());

@@ -24,6 +24,26 @@ def ToBuffers : Pass<"gf-to-buffers", "::mlir::ModuleOp"> {
   ];
 }
 
+def JoinCopies : Pass<"gf-join-copies", "::mlir::func::FuncOp"> {
+  let summary = "A copy as one more result of the operation that computes its source";
+  let description = [{
+    Where an elementwise `linalg.generic` writes a buffer and a `linalg.copy` behind it
+    copies that to another, the operation writes both. The target has to be memory of this
+    function's own that nothing between the two touches; the operation itself may read
+    the element that it overwrites. So a recurrence's state that is also its output is
+    computed into both places, and a step has no copy.
+
+    ```mlir
+    linalg.generic ... ins(%gates : ...) outs(%y : memref<?x64xf32>) { ... yield %h }
+    linalg.copy ins(%y : memref<?x64xf32>) outs(%state : memref<?x64xf32>)
+    // becomes
+    linalg.generic ... ins(%gates : ...) outs(%y, %state : ...) { ... yield %h, %h }
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+  let statistics = [Statistic<"copiesJoined", "copies", "Copies joined">];
+}
+
 def PlanMemory : Pass<"gf-plan-memory", "::mlir::ModuleOp"> {
   let summary = "All buffers of a run in one arena";
   let description = [{

@@ -354,23 +354,20 @@ LogicalResult MemoryPlan::makeArenaFunction(ModuleOp module) {
 namespace {
 struct PlanMemory : gatefold::impl::PlanMemoryBase<PlanMemory> {
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    FailureOr<Interface> interface = Interface::fromModule(module);
-    if (failed(interface))
-      return signalPassFailure();
-    auto functions = findEntryFunctions(module, *interface);
-    if (failed(functions))
-      return signalPassFailure();
-    for (const EntryFunction &function : *functions) {
-      MemoryPlan plan(function, *interface);
+    auto visit = [&](EntryFunction &function, const Interface &interface) {
+      MemoryPlan plan(function, interface);
       if (failed(plan.collect()))
-        return signalPassFailure();
+        return failure();
       plan.assignSlots();
-      if (failed(plan.makeArenaFunction(module)) || failed(plan.rewrite()))
-        return signalPassFailure();
+      if (failed(plan.makeArenaFunction(getOperation())) ||
+          failed(plan.rewrite()))
+        return failure();
       buffersPlanned += plan.getBufferCount();
       slotsUsed += plan.getSlotCount();
-    }
+      return success();
+    };
+    if (failed(visitEntryFunctions(getOperation(), /*haveArena=*/false, visit)))
+      signalPassFailure();
   }
 };
 } // namespace

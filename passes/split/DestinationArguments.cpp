@@ -78,21 +78,15 @@ namespace {
 struct DestinationArguments
     : gatefold::impl::DestinationArgumentsBase<DestinationArguments> {
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    FailureOr<Interface> interface = Interface::fromModule(module);
-    if (failed(interface))
-      return signalPassFailure();
-    auto functions = findEntryFunctions(module, *interface);
-    if (failed(functions))
-      return signalPassFailure();
-    for (EntryFunction &entry : *functions) {
-      if (entry.function.getNumArguments() != entry.argumentCount) {
-        entry.function->emitError("has no arguments that agree with ")
-            << descriptionName;
-        return signalPassFailure();
-      }
+    auto visit = [](EntryFunction &entry, const Interface &) -> LogicalResult {
+      if (entry.function.getNumArguments() != entry.argumentCount)
+        return entry.function->emitError("has no arguments that agree with ")
+               << descriptionName;
       useBuffers(entry);
-    }
+      return success();
+    };
+    if (failed(visitEntryFunctions(getOperation(), /*haveArena=*/false, visit)))
+      signalPassFailure();
   }
 };
 } // namespace

@@ -262,3 +262,25 @@ gatefold::findEntryFunctions(ModuleOp module, const Interface &interface,
            << descriptionName;
   return functions;
 }
+
+LogicalResult gatefold::visitEntryFunctions(
+    ModuleOp module, bool haveArena,
+    llvm::function_ref<LogicalResult(EntryFunction &, const Interface &)>
+        visit) {
+  FailureOr<Interface> interface = Interface::fromModule(module);
+  if (failed(interface))
+    return failure();
+  auto functions = findEntryFunctions(module, *interface, haveArena);
+  if (failed(functions))
+    return failure();
+  for (EntryFunction &function : *functions)
+    if (failed(visit(function, *interface)))
+      return failure();
+  return success();
+}
+
+FailureOr<func::FuncOp> gatefold::findRun(ModuleOp module) {
+  if (auto run = module.lookupSymbol<func::FuncOp>(runFunction))
+    return run;
+  return module.emitError("has no function '") << runFunction << "'";
+}

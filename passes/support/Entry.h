@@ -135,6 +135,15 @@ llvm::FailureOr<llvm::SmallVector<EntryFunction, 2>>
 findEntryFunctions(mlir::ModuleOp module, const Interface &interface,
                    bool haveArena = false);
 
+/// Calls `visit` with each of them; a failure of it ends that.
+llvm::LogicalResult visitEntryFunctions(
+    mlir::ModuleOp module, bool haveArena,
+    llvm::function_ref<llvm::LogicalResult(EntryFunction &, const Interface &)>
+        visit);
+
+/// The run, whatever its arguments; a diagnostic where there is none.
+llvm::FailureOr<mlir::func::FuncOp> findRun(mlir::ModuleOp module);
+
 } // namespace gatefold
 
 #endif // PASSES_SUPPORT_ENTRY_H

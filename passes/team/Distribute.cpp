@@ -12,6 +12,7 @@
 #include "dialect/GatefoldOps.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/support/Entry.h"
+#include "passes/team/Alternate.h"
 #include "passes/team/Group.h"
 #include "passes/team/Passes.h"
 #include "passes/team/Sections.h"
@@ -28,6 +29,9 @@ using namespace gatefold;
 static constexpr int64_t typicalSize = 16;
 /// Below it an operation is done by one rank: some two tenths of a microsecond.
 static constexpr int64_t leastShared = 20000;
+/// Of a barrier, with what a rank waits for the slowest one and for the memory
+/// that another has written: some three tenths of a microsecond.
+static constexpr int64_t workOfBarrier = 30000;
 /// Of an extent of so many rows each rank has enough, whatever their number.
 static constexpr int64_t manyRows = 1024;
 
@@ -48,6 +52,11 @@ public:
 
 private:
   using ExtentList = SmallVector<AffineExpr>;
+  /// What the ranks do side by side, and how often they wait for each other.
+  struct Tally {
+    Work shared;
+    int64_t barriers = 0;
+  };
 
   LogicalResult distribute(Block &block, const ExtentList &excluded);
   std::optional<Group> findGroup(Operation *op, const ExtentList &excluded);
@@ -58,11 +67,14 @@ private:
   FailureOr<Operation *> emitSections(Sections &sections,
                                       const ExtentList &excluded);
   Operation *makeSingle(Operation *first);
+  Value emitIsWorth(OpBuilder &builder, Location loc, const Tally &tally);
   bool isWorthSharing(Operation *op);
   bool canShare(Operation *op, const ExtentList &excluded);
 
   func::FuncOp entry;
   Extents extents;
+  /// Of the steps that are distributed now, if any.
+  Tally *current = nullptr;
   /// Loops that have been looked at as the first of two sections.
   llvm::SmallPtrSet<Operation *, 8> first;
   /// Lives as long as `extents`, which remembers values of it.
@@ -150,6 +162,10 @@ FailureOr<Operation *> Distribution::emitGroup(Group &group,
   group.gather();
   OpBuilder builder(first);
   ++shared;
+  if (current) {
+    current->shared.add(group.getWork());
+    ++current->barriers;
+  }
   AffineExpr extent = group.getExtent();
   ExtentList without(excluded);
   without.push_back(extent);
@@ -179,7 +195,10 @@ FailureOr<Operation *> Distribution::emitGroup(Group &group,
   Operation *end = choice.elseBlock()->getTerminator();
   for (Operation *item : items)
     item->moveBefore(end);
-  if (failed(distribute(*choice.elseBlock(), without)))
+  Tally *outer = std::exchange(current, nullptr);
+  LogicalResult done = distribute(*choice.elseBlock(), without);
+  current = outer;
+  if (failed(done))
     return failure();
   return choice.getOperation();
 }
@@ -222,6 +241,8 @@ FailureOr<Operation *> Distribution::emitSections(Sections &sections,
 
 Operation *Distribution::makeSingle(Operation *first) {
   ++alone;
+  if (current)
+    ++current->barriers;
   return gatefold::makeSingle(
       first, [&](Operation *op) { return isWorthSharing(op); }, extents);
 }
@@ -252,34 +273,57 @@ FailureOr<Operation *> Distribution::share(Operation *op,
                                   ? WalkResult::interrupt()
                                   : WalkResult::advance();
                      }).wasInterrupted();
-  bool isAlwaysWorth = step.estimate(1) >= workWorthSharing;
-  if (isAlwaysWorth && holdsLoop)
+  if (holdsLoop && step.estimate(1) >= workWorthSharing)
     return distributeRegions(op, excluded);
   OpBuilder builder(op);
   Location loc = op->getLoc();
-  // One rank is spared the parts of steps, whose sizes the compiler knows less
-  // of.
-  Value isWorth = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::ugt, TeamSizeOp::create(builder, loc),
-      arith::ConstantIndexOp::create(builder, loc, 1));
-  if (!isAlwaysWorth) {
-    Value work = step.emit(builder, loc, [&](AffineExpr size) {
-      return extents.emit(builder, loc, size);
-    });
-    Value least = arith::ConstantOp::create(
-        builder, loc, builder.getF64FloatAttr(double(workWorthSharing)));
-    Value isLarge = arith::CmpFOp::create(
-        builder, loc, arith::CmpFPredicate::OGE, work, least);
-    isWorth = arith::AndIOp::create(builder, loc, isWorth, isLarge);
-  }
-  auto choice =
-      scf::IfOp::create(builder, loc, isWorth, /*withElseRegion=*/true);
+  auto choice = scf::IfOp::create(
+      builder, loc, arith::ConstantIntOp::create(builder, loc, true, 1),
+      /*withElseRegion=*/true);
   choice.getElseBodyBuilder().clone(*op);
   op->moveBefore(choice.thenBlock()->getTerminator());
   makeSingle(&choice.elseBlock()->front());
-  if (failed(distributeRegions(op, excluded)))
+  Operation *loop = op;
+  if (auto alternated = alternateBuffers(cast<scf::ForOp>(op))) {
+    op->remove();
+    replaced.push_back(op);
+    loop = alternated->loop;
+    makeSingle(alternated->last);
+  }
+  Tally tally, *outer = std::exchange(current, &tally);
+  LogicalResult done = distributeRegions(loop, excluded);
+  current = outer;
+  if (failed(done))
     return failure();
+  builder.setInsertionPoint(choice);
+  if (holdsLoop)
+    // What the loops in it do is not known step by step.
+    tally = {step, workWorthSharing / workOfBarrier};
+  choice.getConditionMutable().assign(emitIsWorth(builder, loc, tally));
   return choice.getOperation();
+}
+
+/// Whether the ranks of this run, if there are several, gain more by what they
+/// do side by side than their barriers cost. One rank is also spared the parts
+/// of steps, whose sizes the compiler knows less of.
+Value Distribution::emitIsWorth(OpBuilder &builder, Location loc,
+                                const Tally &tally) {
+  auto constant = [&](double value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getF64FloatAttr(value));
+  };
+  Value ranks = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                           TeamSizeOp::create(builder, loc));
+  ranks = arith::SIToFPOp::create(builder, loc, builder.getF64Type(), ranks);
+  Value others = arith::SubFOp::create(builder, loc, ranks, constant(1));
+  Value work = tally.shared.emit(builder, loc, [&](AffineExpr size) {
+    return extents.emit(builder, loc, size);
+  });
+  Value spared = arith::MulFOp::create(
+      builder, loc, work, arith::DivFOp::create(builder, loc, others, ranks));
+  double cost = double(tally.barriers) * double(workOfBarrier);
+  return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, spared,
+                               constant(cost));
 }
 
 LogicalResult Distribution::distribute(Block &block,
@@ -330,28 +374,26 @@ namespace {
 struct Distribute : gatefold::impl::DistributeBase<Distribute> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto entry = module.lookupSymbol<func::FuncOp>(runFunction);
-    if (!entry) {
-      module.emitError("has no function '") << runFunction << "'";
+    FailureOr<func::FuncOp> entry = findRun(module);
+    if (failed(entry))
       return signalPassFailure();
-    }
     FailureOr<Interface> interface = failure();
     if (module->hasAttr(descriptionName)) {
       interface = Interface::fromModule(module);
       if (failed(interface))
         return signalPassFailure();
     }
-    Distribution distribution(entry,
+    Distribution distribution(*entry,
                               succeeded(interface) ? &*interface : nullptr);
     if (succeeded(interface))
-      makeUsefulRanks(entry, interface->dimensions.size(),
+      makeUsefulRanks(*entry, interface->dimensions.size(),
                       distribution.getExtents());
     if (failed(distribution.run()))
       return signalPassFailure();
     groupsShared += distribution.shared;
     groupsAlone += distribution.alone;
     remark::analysis(
-        entry.getLoc(),
+        entry->getLoc(),
         remark::RemarkOpts::name("distribute").category("gf-distribute"))
         << "threads: " + std::to_string(distribution.shared) +
                " groups of operations are shared among them, " +

@@ -240,13 +240,10 @@ LogicalResult Formation::run() {
 namespace {
 struct FormTeam : gatefold::impl::FormTeamBase<FormTeam> {
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    auto entry = module.lookupSymbol<func::FuncOp>(runFunction);
-    if (!entry) {
-      module.emitError("has no function '") << runFunction << "'";
+    FailureOr<func::FuncOp> entry = findRun(getOperation());
+    if (failed(entry))
       return signalPassFailure();
-    }
-    Formation formation(entry);
+    Formation formation(*entry);
     if (failed(formation.run()))
       return signalPassFailure();
     barriersMade += formation.barriers;

@@ -173,13 +173,10 @@ static unsigned makeParallel(scf::ForOp outermost) {
 namespace {
 struct ParallelLoops : gatefold::impl::ParallelLoopsBase<ParallelLoops> {
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    auto entry = module.lookupSymbol<func::FuncOp>(runFunction);
-    if (!entry) {
-      module.emitError("has no function '") << runFunction << "'";
+    FailureOr<func::FuncOp> entry = findRun(getOperation());
+    if (failed(entry))
       return signalPassFailure();
-    }
-    for (scf::ForOp loop : findOutermost(entry))
+    for (scf::ForOp loop : findOutermost(*entry))
       loopsMade += makeParallel(loop);
   }
 };

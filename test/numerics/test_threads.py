@@ -113,3 +113,32 @@ model m(x: [B, T, 128]) -> [B, T, 128] {
     assert "gf.team_barrier" in code and "gf.team_rank" in code
     useful = code[code.index("@gatefold_useful_ranks") :]
     assert re.search(r"llvm.load|arith.constant [2-9]", useful)
+
+
+def test_states_of_few_rows(compiler):
+    """Few rows, so that a step is shared and its states alternate between two buffers:
+    odd and even numbers of steps, and of steps in a block; states as results; two states
+    that change places; a state that is read as it was; new sequences within the steps."""
+    check(
+        compiler,
+        """import cells
+cell exchange(x: [128]) -> [128] {
+  state a: [128], b: [128], n: i64[]
+  param w: [128, 128], u: [128, 128]
+  before = a + b
+  a' = tanh(w @ b + x)
+  b' = tanh(u @ a)
+  n' = n + 1
+  return before
+}
+model m(x: [B, T, 128], lengths: i64[B], starts: bool[B, T], h: [B, 128]) -> (
+    [B, T, 128], [B, 128], [B, 128], [B, T, 128], [B, 128], i64[B], [B, T, 128]) {
+  param one: lstm(H=128), two: exchange(), three: gru(H=128)
+  y, (s, c) = scan(one, x, init=(h, h))
+  z, (a, b, n) = scan(two, x, lengths=lengths)
+  w, _ = scan(three, x, lengths=lengths, reset=starts, reverse=true)
+  return y, s, c, z, b, n, w
+}
+""",
+        sizes=[{"B": b, "T": t} for b, t in [(1, 130), (1, 127), (3, 33), (2, 2), (2, 1), (1, 0)]],
+    )

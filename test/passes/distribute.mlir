@@ -229,3 +229,93 @@ func.func @gatefold_run_entry(%a: memref<1x512xf32>, %y: memref<50x1024xf32>, %p
   }
   return
 }
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// A state of the run's own is read by one buffer and written to another, which
+// change places: one barrier in each step, and what is read of it behind the
+// product is the new one. After an odd number of steps a copy brings it back.
+// CHECK-LABEL: func @gatefold_run_entry(
+// TEAM-LABEL: func @gatefold_run_entry(
+func.func @gatefold_run_entry(%x: memref<3x?x512xf32>, %y: memref<3x512xf32>, %p: memref<8x512x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  // CHECK: %[[A:.*]] = memref.alloc() : memref<3x512xf32>
+  // CHECK: %[[B:.*]] = memref.alloc() : memref<3x512xf32>
+  %h = memref.alloc() : memref<3x512xf32>
+  linalg.fill ins(%zero : f32) outs(%h : memref<3x512xf32>)
+  %steps = memref.dim %x, %c1 : memref<3x?x512xf32>
+  // CHECK: scf.for %[[T:.*]] = %c0 to %[[STEPS:.*]] step %c2
+  // CHECK: %[[NEXT:.*]] = arith.addi %[[T]], %c1
+  // CHECK: %[[THERE:.*]] = arith.cmpi slt, %[[NEXT]], %[[STEPS]]
+  // CHECK: scf.forall
+  // CHECK: gf.linear %[[A]],
+  // CHECK: %[[PART:.*]] = memref.subview %[[B]][0,
+  // CHECK: linalg.generic {{.*}} outs(%[[PART]] :
+  // CHECK: scf.if %[[THERE]]
+  // CHECK: memref.subview %{{.*}}[0, %[[NEXT]], 0]
+  // CHECK: gf.linear %[[B]],
+  // CHECK: %[[PART:.*]] = memref.subview %[[A]][0,
+  // CHECK: linalg.generic {{.*}} outs(%[[PART]] :
+  // CHECK: linalg.copy ins(%[[B]] : {{.*}}) outs(%[[A]] :
+  // CHECK: } else {
+  // CHECK: scf.for %{{.*}} = %c0 to %[[STEPS]] step %c1
+  // CHECK: gf.linear %[[A]],
+  // CHECK: linalg.generic {{.*}} outs(%[[A]] :
+  // TEAM: scf.for
+  // TEAM: gf.linear
+  // TEAM-NOT: gf.team_barrier
+  // TEAM: linalg.generic
+  // TEAM: gf.team_barrier
+  // TEAM: scf.if
+  // TEAM: gf.linear
+  // TEAM-NOT: gf.team_barrier
+  // TEAM: linalg.generic
+  // TEAM: gf.team_barrier
+  scf.for %t = %c0 to %steps step %c1 {
+    %z = memref.alloc() : memref<3x512xf32>
+    %xt = memref.subview %x[0, %t, 0] [3, 1, 512] [1, 1, 1]
+      : memref<3x?x512xf32> to memref<3x512xf32, strided<[?, 1], offset: ?>>
+    gf.linear %h, %p outs(%z : memref<3x512xf32>) : memref<3x512xf32>, memref<8x512x64xf32>
+    linalg.generic {indexing_maps = [#id, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%z, %xt, %h : memref<3x512xf32>, memref<3x512xf32, strided<[?, 1], offset: ?>>, memref<3x512xf32>)
+        outs(%h : memref<3x512xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32, %old: f32):
+      %sum = arith.addf %a, %b : f32
+      %next = arith.addf %sum, %c : f32
+      linalg.yield %next : f32
+    }
+  }
+  linalg.copy ins(%h : memref<3x512xf32>) outs(%y : memref<3x512xf32>)
+  return
+}
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// Only a part of the state is written, so the rest has to stay where it is.
+// CHECK-LABEL: func @gatefold_run_entry(
+// CHECK: memref.alloc() : memref<3x512xf32>
+// CHECK-NOT: memref.alloc() : memref<3x512xf32>
+// CHECK: return
+// TEAM-LABEL: func @gatefold_run_entry(
+func.func @gatefold_run_entry(%x: memref<3x?x512xf32>, %y: memref<3x512xf32>, %z: memref<3x512xf32>, %p: memref<8x512x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %h = memref.alloc() : memref<3x512xf32>
+  linalg.fill ins(%zero : f32) outs(%h : memref<3x512xf32>)
+  %steps = memref.dim %x, %c1 : memref<3x?x512xf32>
+  scf.for %t = %c0 to %steps step %c1 {
+    gf.linear %h, %p outs(%z : memref<3x512xf32>) : memref<3x512xf32>, memref<8x512x64xf32>
+    %rows = memref.subview %h[0, 0] [2, 512] [1, 1] : memref<3x512xf32> to memref<2x512xf32, strided<[512, 1]>>
+    %from = memref.subview %z[0, 0] [2, 512] [1, 1] : memref<3x512xf32> to memref<2x512xf32, strided<[512, 1]>>
+    linalg.exp ins(%from : memref<2x512xf32, strided<[512, 1]>>) outs(%rows : memref<2x512xf32, strided<[512, 1]>>)
+  }
+  linalg.copy ins(%h : memref<3x512xf32>) outs(%y : memref<3x512xf32>)
+  return
+}

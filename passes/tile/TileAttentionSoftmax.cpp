@@ -7,7 +7,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/tile/TileAttention.h"
 
 using namespace mlir;
@@ -298,61 +297,4 @@ void AttentionTiling::lower(RowSoftmaxOp softmax) {
                     .getResult()};
       })[0];
   tiles[softmax.getResult()] = {made[0], true, true, denominator};
-}
-
-//===----------------------------------------------------------------------===//
-// Neighbours
-//===----------------------------------------------------------------------===//
-
-void AttentionTiling::lower(RowNeighboursOp op) {
-  Type element = op.getType().getElementType();
-  int64_t radius = (op.getWidthAttr().getInt() - 1) / 2;
-  bool onlyVisible = op.getScope() == NeighbourScope::Visible;
-  Tile tile = tileOf(op.getScores());
-  Value scores =
-      tile.isPerQuery ? wholeTile(op.getScores()) : broadcastRow(tile);
-  Value visible = onlyVisible && (hidesByPlace() || hidesByElement())
-                      ? makeVisible()
-                      : Value();
-  Value zero = number(element, 0.0), none = constant(0), one = constant(1);
-  Value reachTo = constant(radius), columns = toValue(block.columns);
-  SmallVector<TileInput> inputs = {{scores, mapOf({0, 1})}};
-  if (visible)
-    inputs.push_back({visible, mapOf({0, 1})});
-  Value result = makeGeneric(
-      inputs, {{makeScores(element), mapOf({0, 1})}}, false,
-      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
-        Value query = linalg::IndexOp::create(builder, loc, 0);
-        Value key = linalg::IndexOp::create(builder, loc, 1);
-        Value first = arith::SubIOp::create(builder, loc, key, reachTo);
-        first = arith::MaxSIOp::create(builder, loc, first, none);
-        Value end = arith::AddIOp::create(builder, loc, key, reachTo);
-        end = arith::AddIOp::create(builder, loc, end, one);
-        end = arith::MinSIOp::create(builder, loc, end, columns);
-        // The key itself adds s - s, which is not 0 for an infinite score.
-        auto loop = scf::ForOp::create(
-            builder, loc, first, end, one, ValueRange(zero),
-            [&](OpBuilder &inner, Location, Value other, ValueRange carried) {
-              Value neighbour = tensor::ExtractOp::create(
-                  inner, loc, scores, ValueRange{query, other});
-              Value counts = arith::CmpIOp::create(
-                  inner, loc, arith::CmpIPredicate::ne, other, key);
-              if (visible) {
-                Value seen = tensor::ExtractOp::create(
-                    inner, loc, visible, ValueRange{query, other});
-                counts = arith::AndIOp::create(inner, loc, counts, seen);
-              }
-              Value difference =
-                  arith::SubFOp::create(inner, loc, values[0], neighbour);
-              Value term =
-                  arith::SelectOp::create(inner, loc, counts, difference, zero);
-              Value sum = arith::AddFOp::create(inner, loc, carried[0], term);
-              scf::YieldOp::create(inner, loc, sum);
-            });
-        Value sum = loop.getResult(0);
-        if (visible)
-          sum = arith::SelectOp::create(builder, loc, values[1], sum, zero);
-        return {sum};
-      })[0];
-  tiles[op.getResult()] = {result, true, true, {}};
 }

@@ -23,13 +23,13 @@ Value DiffWindowFold::constant(OpBuilder &builder, int64_t value) {
 }
 
 Value DiffWindowFold::makeStencil(
-    OpBuilder &builder, Value key, Value end,
+    OpBuilder &builder, Value key, VisibleKeys range,
     llvm::function_ref<Value(OpBuilder &, Value)> read) {
   auto integer = [&](arith::CmpIPredicate predicate, Value left, Value right) {
     return arith::CmpIOp::create(builder, loc, predicate, left, right);
   };
   Value none = constant(builder, 0), one = constant(builder, 1);
-  Value last = arith::SubIOp::create(builder, loc, end, one);
+  Value last = arith::SubIOp::create(builder, loc, range.end, one);
   Value own = read(builder, key);
   Type element = own.getType();
   Value zero = arith::ConstantOp::create(builder, loc,
@@ -43,8 +43,8 @@ Value DiffWindowFold::makeStencil(
     Value place =
         arith::AddIOp::create(builder, loc, key, constant(builder, distance));
     Value exists = distance < 0
-                       ? integer(arith::CmpIPredicate::sge, place, none)
-                       : integer(arith::CmpIPredicate::slt, place, end);
+                       ? integer(arith::CmpIPredicate::sge, place, range.first)
+                       : integer(arith::CmpIPredicate::slt, place, range.end);
     place = arith::MinSIOp::create(builder, loc, place, last);
     place = arith::MaxSIOp::create(builder, loc, place, none);
     Value value = arith::SelectOp::create(builder, loc, exists,
@@ -64,7 +64,8 @@ Value DiffWindowFold::foldKeys(Value keys, int64_t axis) {
   Value empty = tensor::EmptyOp::create(
       rewriter, loc, tensor::getMixedSizes(rewriter, loc, keys),
       type.getElementType());
-  Value count = rewriter.createOrFold<tensor::DimOp>(loc, keys, axis);
+  VisibleKeys range = {constant(rewriter, 0),
+                       rewriter.createOrFold<tensor::DimOp>(loc, keys, axis)};
   auto folded = GenericOp::create(
       rewriter, loc, TypeRange(empty.getType()), ValueRange(),
       ValueRange(empty),
@@ -80,7 +81,7 @@ Value DiffWindowFold::foldKeys(Value keys, int64_t axis) {
           return tensor::ExtractOp::create(inner, loc, keys, indices);
         };
         linalg::YieldOp::create(builder, loc,
-                                makeStencil(builder, key, count, read));
+                                makeStencil(builder, key, range, read));
       });
   Value result = folded.getResult(0);
   return result.getType() == type
@@ -117,11 +118,10 @@ BlockArgument DiffWindowFold::addCapture(Value perSequence) {
       RankedTensorType::get({}, type.getElementType()), loc);
 }
 
-/// In the region: the query sees the keys [0, end) at most.
-Value DiffWindowFold::endOfVisible() {
+VisibleKeys DiffWindowFold::findVisible() {
   Value keys = found.product.getKeys();
   Value count = rewriter.createOrFold<tensor::DimOp>(loc, keys, 0);
-  Value end = count;
+  VisibleKeys range = {constant(rewriter, 0), count};
   auto toIndex = [&](BlockArgument capture) {
     Value number =
         tensor::ExtractOp::create(rewriter, loc, capture, ValueRange());
@@ -130,6 +130,9 @@ Value DiffWindowFold::endOfVisible() {
   };
   auto least = [&](Value left, Value right) {
     return arith::MinSIOp::create(rewriter, loc, left, right).getResult();
+  };
+  auto greatest = [&](Value left, Value right) {
+    return arith::MaxSIOp::create(rewriter, loc, left, right).getResult();
   };
   {
     OpBuilder::InsertionGuard guard(rewriter);
@@ -143,31 +146,37 @@ Value DiffWindowFold::endOfVisible() {
   unsigned next = captures.size() - (attention.getLengths() ? 1 : 0) -
                   (attention.getOffset() ? 1 : 0);
   if (attention.getLengths())
-    end = least(end, toIndex(captures[next++]));
-  int64_t right = attention.getCausal() ? 0 : -1;
-  if (std::optional<ArrayRef<int64_t>> window = attention.getWindow();
-      window && (*window)[1] >= 0)
-    right = right < 0 ? (*window)[1] : std::min(right, (*window)[1]);
-  if (right < 0)
-    return end;
+    range.end = least(range.end, toIndex(captures[next++]));
+  int64_t left = getWindow(0), right = attention.getCausal() ? 0 : -1;
+  if (getWindow(1) >= 0)
+    right = right < 0 ? getWindow(1) : std::min(right, getWindow(1));
+  if (left < 0 && right < 0)
+    return range;
   // The place of the query, without wrapping.
   Value place = attention.getPositionArgument();
   constexpr int64_t beyond = int64_t(1) << 60;
   if (attention.getOffset()) {
     Value offset = toIndex(captures[next]);
-    offset = arith::MaxSIOp::create(rewriter, loc, offset,
-                                    constant(rewriter, -beyond));
+    offset = greatest(offset, constant(rewriter, -beyond));
     offset = least(offset, constant(rewriter, beyond));
     place = arith::AddIOp::create(rewriter, loc, attention.getRowArgument(),
                                   offset);
   }
-  Value last = arith::AddIOp::create(
-      rewriter, loc, place, constant(rewriter, std::min(right, beyond) + 1));
-  return least(end, last);
+  if (right >= 0) {
+    Value last = arith::AddIOp::create(
+        rewriter, loc, place, constant(rewriter, std::min(right, beyond) + 1));
+    range.end = least(range.end, last);
+  }
+  if (left >= 0) {
+    Value first = arith::SubIOp::create(
+        rewriter, loc, place, constant(rewriter, std::min(left, beyond)));
+    range.first = greatest(range.first, first);
+  }
+  return range;
 }
 
-/// The score of key end - fromEnd, if there is one.
-Value DiffWindowFold::makeEdge(Value end, int64_t fromEnd) {
+/// The score of a key in the range, of any other key some number.
+Value DiffWindowFold::makeEdge(Value key, VisibleKeys range) {
   Value keys = found.product.getKeys(), query = found.product.getQuery();
   Type element = tensorType(keys).getElementType();
   Value none = constant(rewriter, 0), one = constant(rewriter, 1);
@@ -181,8 +190,6 @@ Value DiffWindowFold::makeEdge(Value end, int64_t fromEnd) {
       ArrayRef<OpFoldResult>{steps},
       ArrayRef<OpFoldResult>{rewriter.getIndexAttr(1)});
   Value last = arith::SubIOp::create(rewriter, loc, count, one);
-  Value key =
-      arith::SubIOp::create(rewriter, loc, end, constant(rewriter, fromEnd));
   key = arith::MaxSIOp::create(rewriter, loc, key, none);
   key = arith::MinSIOp::create(rewriter, loc, key, last);
   Value zero = arith::ConstantOp::create(rewriter, loc,
@@ -202,7 +209,7 @@ Value DiffWindowFold::makeEdge(Value end, int64_t fromEnd) {
                  return tensor::ExtractOp::create(inner, loc, keys,
                                                   ValueRange{place, dim});
                };
-               Value folded = makeStencil(builder, key, end, read);
+               Value folded = makeStencil(builder, key, range, read);
                Value term =
                    arith::MulFOp::create(builder, loc, values[0], folded);
                Value total =
@@ -212,15 +219,23 @@ Value DiffWindowFold::makeEdge(Value end, int64_t fromEnd) {
       .getResult(0);
 }
 
-/// Scores with the last columns that the query sees from keys of their own.
+/// Scores of which the columns at the ends of what the query sees come from
+/// keys of their own. Where the ends meet, both give the same.
 Value DiffWindowFold::putEdges(Value scores) {
-  Value end = endOfVisible();
-  SmallVector<Value> inputs = {scores};
+  VisibleKeys range = findVisible();
+  SmallVector<Value> inputs = {scores}, columns;
   SmallVector<AffineMap> maps = {rewriter.getMultiDimIdentityMap(1)};
-  for (int64_t column = 1; column <= found.radius; ++column) {
-    inputs.push_back(makeEdge(end, column));
+  auto add = [&](Value column) {
+    columns.push_back(column);
+    inputs.push_back(makeEdge(column, range));
     maps.push_back(AffineMap::get(1, 0, rewriter.getContext()));
-  }
+  };
+  for (int64_t place = 0; hasFirstEdge() && place < found.radius; ++place)
+    add(arith::AddIOp::create(rewriter, loc, range.first,
+                              constant(rewriter, place)));
+  for (int64_t place = 1; hasLastEdge() && place <= found.radius; ++place)
+    add(arith::SubIOp::create(rewriter, loc, range.end,
+                              constant(rewriter, place)));
   maps.push_back(rewriter.getMultiDimIdentityMap(1));
   RankedTensorType type = tensorType(scores);
   Value empty = tensor::EmptyOp::create(
@@ -233,13 +248,11 @@ Value DiffWindowFold::putEdges(Value scores) {
           [&](OpBuilder &builder, Location, ValueRange values) {
             Value key = linalg::IndexOp::create(builder, loc, 0);
             Value score = values[0];
-            for (int64_t column = 1; column <= found.radius; ++column) {
-              Value place = arith::SubIOp::create(builder, loc, end,
-                                                  constant(builder, column));
+            for (auto [index, column] : llvm::enumerate(columns)) {
               Value isHere = arith::CmpIOp::create(
-                  builder, loc, arith::CmpIPredicate::eq, key, place);
+                  builder, loc, arith::CmpIPredicate::eq, key, column);
               score = arith::SelectOp::create(builder, loc, isHere,
-                                              values[column], score);
+                                              values[index + 1], score);
             }
             linalg::YieldOp::create(builder, loc, score);
           })
@@ -261,7 +274,7 @@ void DiffWindowFold::fold() {
   rewriter.setInsertionPoint(found.sum);
   Value scores = RowScoresOp::create(rewriter, loc, found.product.getType(),
                                      found.product.getQuery(), foldedKey);
-  if (hasEdges())
+  if (getEdgeColumns() > 0)
     scores = putEdges(scores);
   if (found.scale) {
     IRMapping mapping;

@@ -24,6 +24,11 @@ struct DiffWindow {
   int64_t radius = 0;
 };
 
+/// In the region: the query sees the keys [first, end) at most.
+struct VisibleKeys {
+  mlir::Value first, end;
+};
+
 /// Folds one.
 class DiffWindowFold {
 public:
@@ -36,24 +41,35 @@ public:
   const char *match();
   /// After a match.
   void fold();
-  /// Whether some keys lack neighbours for some queries.
-  bool hasEdges() {
-    return neighbours.getScope() == NeighbourScope::Visible &&
-           (attention.getCausal() || attention.getLengths() ||
-            (attention.getWindow() && (*attention.getWindow())[1] >= 0));
+  /// Of how many keys the scores are computed by themselves, for each query:
+  /// at the ends of what it sees, where keys lack neighbours that exist.
+  int64_t getEdgeColumns() {
+    return found.radius * (int64_t(hasFirstEdge()) + int64_t(hasLastEdge()));
   }
 
 private:
+  /// A bound of the window, or -1 where there is none.
+  int64_t getWindow(unsigned side) {
+    return attention.getWindow() ? (*attention.getWindow())[side] : -1;
+  }
+  bool isVisibleOnly() {
+    return neighbours.getScope() == NeighbourScope::Visible;
+  }
+  bool hasFirstEdge() { return isVisibleOnly() && getWindow(0) >= 0; }
+  bool hasLastEdge() {
+    return isVisibleOnly() && (attention.getCausal() ||
+                               attention.getLengths() || getWindow(1) >= 0);
+  }
   mlir::Value constant(mlir::OpBuilder &builder, int64_t value);
-  /// keys[.., place, ..] times (1 + N), minus its neighbours in [0, end).
+  /// keys[.., place, ..] times (1 + N), minus its neighbours in the range.
   mlir::Value makeStencil(
-      mlir::OpBuilder &builder, mlir::Value key, mlir::Value end,
+      mlir::OpBuilder &builder, mlir::Value key, VisibleKeys range,
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value)> read);
   mlir::Value foldKeys(mlir::Value keys, int64_t axis);
   mlir::BlockArgument addKeys(mlir::Value keys, mlir::Type rowType);
   mlir::BlockArgument addCapture(mlir::Value perSequence);
-  mlir::Value endOfVisible();
-  mlir::Value makeEdge(mlir::Value end, int64_t fromEnd);
+  VisibleKeys findVisible();
+  mlir::Value makeEdge(mlir::Value key, VisibleKeys range);
   mlir::Value putEdges(mlir::Value scores);
 
   RowNeighboursOp neighbours;

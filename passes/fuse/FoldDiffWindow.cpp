@@ -10,9 +10,9 @@
 // be; the sum over the query's elements is rounded as before. So the score's
 // error keeps its bound, 2^-24 times the terms that it is made of.
 //
-// Where a query does not see all neighbours of a key, at the end of what it
-// sees by lengths, causality and a window to the right, that score is computed
-// by itself, from the keys that are seen and no others: what stands behind
+// Where a query does not see all neighbours of a key, at the ends of what it
+// sees by lengths, causality and windows, that score is computed by itself,
+// from the keys that are seen and no others: what stands before and behind
 // them, NaN included, reaches nothing.
 //
 //===----------------------------------------------------------------------===//
@@ -33,8 +33,9 @@ using linalg::GenericOp;
 
 // To each side; the stencil is written out.
 static constexpr int64_t mostNeighbours = 16;
-// Each column at the end costs a query 2 * radius + 1 keys.
-static constexpr int64_t mostEdgeColumns = 8;
+// Each column at an end costs a query 2 * radius + 1 keys. A window to the left
+// leaves fewer keys whose differences the folded keys could save.
+static constexpr int64_t mostEdgeColumns = 8, mostColumnsOfWindow = 4;
 
 static RankedTensorType tensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
@@ -118,13 +119,13 @@ const char *DiffWindowFold::match() {
     return "the mask is per element";
   if (attention.getQuerySegments())
     return "segments end anywhere";
-  if (attention.getWindow() && (*attention.getWindow())[0] >= 0)
-    return "the window begins at another key for each query";
   if (!llvm::all_of(found.sum->getUsers(),
                     [](Operation *user) { return isa<RowSoftmaxOp>(user); }))
     return "scores of keys that are not seen are needed";
-  if (hasEdges() && found.radius > mostEdgeColumns)
-    return "the window is wide, and ends at another key for each query";
+  if (getEdgeColumns() >
+      (hasFirstEdge() ? mostColumnsOfWindow : mostEdgeColumns))
+    return "the window is wide, and what is visible begins or ends at another "
+           "key for each query";
   return nullptr;
 }
 
@@ -147,8 +148,8 @@ struct FoldDiffWindow : gatefold::impl::FoldDiffWindowBase<FoldDiffWindow> {
       }
       std::string text = "diff-window of width " + std::to_string(width) +
                          " folded into the keys";
-      if (fold.hasEdges())
-        text += ", " + std::to_string((width - 1) / 2) +
+      if (int64_t columns = fold.getEdgeColumns())
+        text += ", " + std::to_string(columns) +
                 " scores of each query by themselves";
       fold.fold();
       ++windowsFolded;

@@ -149,12 +149,15 @@ def FoldDiffWindow : Pass<"gf-fold-diff-window", "::mlir::func::FuncOp"> {
     %t = gf.row_scores %q, %folded : ...
     ```
 
-    Under scope `visible`, with lengths, causality or a window to the right, the last
-    (width - 1) / 2 keys that a query sees have fewer neighbours: their scores are computed
-    by themselves and replace those of the product.
+    Under scope `visible` the keys at the ends of what a query sees have fewer neighbours:
+    (width - 1) / 2 at the end with lengths, causality or a window to the right, as many
+    at the beginning with a window to the left. Their scores are computed by themselves and
+    replace those of the product.
 
-    Not where what is visible is said per element (a mask, segments, a window to the left),
-    where the score is not linear, or where keys that are not seen matter.
+    Not where what is visible is said per element (a mask, segments), where the score is not
+    linear, or where keys that are not seen matter; nor where more than 8 scores of each query,
+    4 with a window to the left, would be computed by themselves: the differences cost
+    less then.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",

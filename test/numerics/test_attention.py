@@ -141,23 +141,6 @@ def test_hidden_keys_are_not_read(compiler, name):
     assert (clean[1] == 0).all()
 
 
-@pytest.mark.parametrize("width", [1, 3, 5, 7])
-@pytest.mark.parametrize("view", ["all", "causal", "window"])
-def test_diff_window_widths(compiler, width, view):
-    options, restrictions = VIEWS[view]
-    library = compiler.library(
-        text("diff_window", 7, options, settings=f"width={width}")
-    ).prepare({})
-    generator = numpy.random.default_rng(9)
-    for queries, keys in [(9, 9), (3, 8), (1, 1)]:
-        inputs = random_inputs(generator, "diff_window", 1, queries, keys, 7)
-        seen = attentions.visible(queries, keys, **restrictions)
-        assert_close(
-            library.run(**inputs)["output"],
-            expected("diff_window", inputs, lambda b: seen, width=width),
-        )
-
-
 def test_differential_of_equal_maps_is_zero(compiler):
     """lambda = 1 and equal maps: exactly 0."""
     library = compiler.library(text("differential", 7, ["causal=true"])).prepare({})

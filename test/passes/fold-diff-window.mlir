@@ -91,14 +91,32 @@ func.func @causal(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %lengths: tensor<i64
 
 #row = affine_map<(d0) -> (d0)>
 
-// REMARK: remark: {{.*}}diff-window not folded into the keys: the mask is per element
-// CHECK-LABEL: func @masked
-func.func @masked(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %m: tensor<?x?xi1>) -> tensor<?x8xf32> {
-  // CHECK: gf.row_neighbours
+// A window leaves the first key and the last one that a query sees without a neighbour. The
+// stencil of both reads keys in [first, end) alone.
+// REMARK: remark: {{.*}}diff-window of width 3 folded into the keys, 2 scores of each query by themselves
+// CHECK-LABEL: func @window
+func.func @window(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  // CHECK: ^row(%[[QR:.*]]: tensor<8xf32>, %[[KR:.*]]: tensor<?x8xf32>, %{{.*}}: tensor<?x8xf32>, %{{.*}}: index, %[[POSITION:.*]]: index)
+  // CHECK: %[[T:.*]] = gf.row_scores
+  // CHECK: %[[AFTER:.*]] = arith.addi %[[POSITION]], %c3
+  // CHECK: %[[END:.*]] = arith.minsi %{{.*}}, %[[AFTER]]
+  // CHECK: %[[BEFORE:.*]] = arith.subi %[[POSITION]], %c5
+  // CHECK: %[[FIRST:.*]] = arith.maxsi %[[BEFORE]], %c0
+  // CHECK: %[[FIRST_EDGE:.*]] = linalg.generic {{.*}}"reduction"]} ins(%{{.*}}) outs(%{{.*}} : tensor<f32>)
+  // CHECK: arith.cmpi sge, %{{.*}}, %[[FIRST]]
+  // CHECK: arith.cmpi slt, %{{.*}}, %[[END]]
+  // CHECK: %[[LAST:.*]] = arith.subi %[[END]], %c1
+  // CHECK: %[[LAST_EDGE:.*]] = linalg.generic {{.*}}"reduction"]} ins(%{{.*}}) outs(%{{.*}} : tensor<f32>)
+  // CHECK: arith.cmpi sge, %{{.*}}, %[[FIRST]]
+  // CHECK: arith.cmpi slt, %{{.*}}, %[[END]]
+  // CHECK: linalg.generic {{.*}} ins(%[[T]], %[[FIRST_EDGE]], %[[LAST_EDGE]]
+  // CHECK: arith.cmpi eq, %{{.*}}, %[[FIRST]]
+  // CHECK: arith.cmpi eq, %{{.*}}, %[[LAST]]
+  // CHECK: gf.row_softmax
   %c0 = arith.constant 0 : index
   %n = tensor.dim %k, %c0 : tensor<?x8xf32>
-  %y = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<?x8xf32>)
-      mask(%m : tensor<?x?xi1>) -> tensor<?x8xf32> {
+  %y = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<?x8xf32>) window(5, 2)
+      -> tensor<?x8xf32> {
   ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %row: index, %position: index):
     %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
     %d = gf.row_neighbours %s width 3 scope visible : tensor<?xf32>
@@ -110,23 +128,6 @@ func.func @masked(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %m: tensor<?x?xi1>) 
       linalg.yield %sum : f32
     } -> tensor<?xf32>
     %p = gf.row_softmax %t : tensor<?xf32>
-    %y = gf.row_values %p, %kr : tensor<?xf32>, tensor<?x8xf32> -> tensor<8xf32>
-    gf.yield %y : tensor<8xf32>
-  }
-  return %y : tensor<?x8xf32>
-}
-
-// -----
-
-// REMARK: remark: {{.*}}diff-window not folded into the keys: the differences are not added to the scores alone
-// CHECK-LABEL: func @differences
-func.func @differences(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> tensor<?x8xf32> {
-  // CHECK: gf.row_neighbours
-  %y = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<?x8xf32>) -> tensor<?x8xf32> {
-  ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %row: index, %position: index):
-    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
-    %d = gf.row_neighbours %s width 3 scope visible : tensor<?xf32>
-    %p = gf.row_softmax %d : tensor<?xf32>
     %y = gf.row_values %p, %kr : tensor<?xf32>, tensor<?x8xf32> -> tensor<8xf32>
     gf.yield %y : tensor<8xf32>
   }

@@ -15,6 +15,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/cpu/MathBuilders.h"
 #include "passes/cpu/Passes.h"
+#include "passes/support/Target.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace gatefold {
@@ -46,45 +47,62 @@ static Value getSigmoidOperand(arith::DivFOp op) {
   return negated ? negated.getOperand() : Value();
 }
 
-/// The function of an operation on one value; none if it is not one of ours.
-using Function = Value (MathBuilder::*)(Value);
+/// Builds a function of an operation's operands.
+using Function = Value (*)(MathBuilder &, ValueRange);
 
+template <Value (MathBuilder::*function)(Value)>
+static Value ofOne(MathBuilder &builder, ValueRange operands) {
+  return (builder.*function)(operands[0]);
+}
+
+static Value ofTwo(MathBuilder &builder, ValueRange operands) {
+  return builder.pow(operands[0], operands[1]);
+}
+
+/// None if an operation is not one of ours.
 static Function getFunction(Operation *op) {
   return TypeSwitch<Operation *, Function>(op)
-      .Case([](math::ExpOp) { return &MathBuilder::exp; })
-      .Case([](math::Exp2Op) { return &MathBuilder::exp2; })
-      .Case([](math::ExpM1Op) { return &MathBuilder::expm1; })
-      .Case([](math::LogOp) { return &MathBuilder::log; })
-      .Case([](math::Log2Op) { return &MathBuilder::log2; })
-      .Case([](math::Log10Op) { return &MathBuilder::log10; })
-      .Case([](math::Log1pOp) { return &MathBuilder::log1p; })
-      .Case([](math::TanhOp) { return &MathBuilder::tanh; })
-      .Case([](math::ErfOp) { return &MathBuilder::erf; })
-      .Case([](math::SinOp) { return &MathBuilder::sin; })
-      .Case([](math::CosOp) { return &MathBuilder::cos; })
+      .Case([](math::ExpOp) { return ofOne<&MathBuilder::exp>; })
+      .Case([](math::Exp2Op) { return ofOne<&MathBuilder::exp2>; })
+      .Case([](math::ExpM1Op) { return ofOne<&MathBuilder::expm1>; })
+      .Case([](math::LogOp) { return ofOne<&MathBuilder::log>; })
+      .Case([](math::Log2Op) { return ofOne<&MathBuilder::log2>; })
+      .Case([](math::Log10Op) { return ofOne<&MathBuilder::log10>; })
+      .Case([](math::Log1pOp) { return ofOne<&MathBuilder::log1p>; })
+      .Case([](math::TanhOp) { return ofOne<&MathBuilder::tanh>; })
+      .Case([](math::ErfOp) { return ofOne<&MathBuilder::erf>; })
+      .Case([](math::SinOp) { return ofOne<&MathBuilder::sin>; })
+      .Case([](math::CosOp) { return ofOne<&MathBuilder::cos>; })
+      .Case([](math::PowFOp) { return ofTwo; })
       .Default(Function());
 }
 
-/// Whether MathBuilder has a function for an element type: all in f32, and so
-/// in 16 bits; in f64 those of rotary positions.
-static bool isCovered(Function function, Type element) {
+/// Whether MathBuilder has a function for an element type. Its forms in f64
+/// cost a call for each fma where there is no instruction for that, more than
+/// the one call of libm.
+static bool isCovered(Operation *op, Type element, bool hasFma) {
   if (element.isF64())
-    return function == &MathBuilder::sin || function == &MathBuilder::cos;
+    return hasFma && !isa<math::Exp2Op, math::Log2Op, math::Log10Op>(op);
+  if (isa<math::PowFOp>(op) && !hasFma)
+    return false;
   return element.isF32() || element.isF16() || element.isBF16();
 }
 
-/// The function; of 16 bits the argument is extended and the result
+/// The function; of 16 bits the arguments are extended and the result
 /// rounded.
-static Value build(ImplicitLocOpBuilder &b, Function function, Value x) {
-  Type type = x.getType();
+static Value build(ImplicitLocOpBuilder &b, Function function,
+                   SmallVector<Value> operands) {
+  Type type = operands[0].getType();
   bool isNarrow = getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 32;
   if (isNarrow) {
     Type wide = b.getF32Type();
     if (auto shaped = dyn_cast<ShapedType>(type))
       wide = shaped.clone(wide);
-    x = arith::ExtFOp::create(b, wide, x);
+    for (Value &operand : operands)
+      operand = arith::ExtFOp::create(b, wide, operand);
   }
-  Value result = (MathBuilder(b).*function)(x);
+  MathBuilder builder(b);
+  Value result = function(builder, operands);
   return isNarrow ? arith::TruncFOp::create(b, type, result) : result;
 }
 
@@ -94,27 +112,29 @@ struct ExpandMath : gatefold::impl::ExpandMathBase<ExpandMath> {
     struct Call {
       Operation *op;
       Function function;
-      Value operand;
+      SmallVector<Value> operands;
     };
+    bool hasFma =
+        TargetDescription::fromModule(getOperation()).hasFusedMultiplyAdd();
     SmallVector<Call> calls;
     getOperation().walk([&](Operation *op) {
       if (auto division = dyn_cast<arith::DivFOp>(op)) {
         if (Value x = getSigmoidOperand(division))
-          calls.push_back({op, &MathBuilder::sigmoid, x});
+          calls.push_back({op, ofOne<&MathBuilder::sigmoid>, {x}});
       } else if (Function function = getFunction(op)) {
-        calls.push_back({op, function, op->getOperand(0)});
+        calls.push_back({op, function, op->getOperands()});
       }
     });
     // Last ones first, so that what only a sigmoid read is gone when its turn
     // comes.
     IRRewriter rewriter(&getContext());
     for (Call &call : llvm::reverse(calls)) {
-      Type type = getElementTypeOrSelf(call.operand.getType());
+      Type type = getElementTypeOrSelf(call.op->getResult(0));
       if (call.op->use_empty()) {
         rewriter.eraseOp(call.op);
         continue;
       }
-      if (!isCovered(call.function, type)) {
+      if (!isCovered(call.op, type, hasFma)) {
         std::string text;
         llvm::raw_string_ostream(text)
             << call.op->getName() << " of " << type << " calls libm";
@@ -126,7 +146,7 @@ struct ExpandMath : gatefold::impl::ExpandMathBase<ExpandMath> {
       }
       rewriter.setInsertionPoint(call.op);
       ImplicitLocOpBuilder b(call.op->getLoc(), rewriter);
-      Value result = build(b, call.function, call.operand);
+      Value result = build(b, call.function, call.operands);
       Operation *sum = isa<arith::DivFOp>(call.op)
                            ? call.op->getOperand(1).getDefiningOp()
                            : nullptr;

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- MathBuilders.cpp - Functions of mathematics as arithmetic ----------===//
+//===- MathBuilders.cpp - Exponentials as arithmetic ----------------------===//
 //
-// Reduction of the argument, a polynomial, reconstruction.
-//
-// Coefficients are minimax by Remez' exchange in 40 digits, in the weight that
-// makes the error relative to the function, then rounded to f32. Errors were
-// counted over all 2^32 arguments.
+// Reduction of the argument, a polynomial, reconstruction: the same steps in
+// f32 and f64, with the numbers of MathFormats.cpp.
 //
 // Two rules keep the bits the same in every context. A product is never the
 // operand of a plain sum (it is an fma, or multiplies on), since code
 // generation may contract such a pair in one place and not in another. And
-// numbers are rounded to whole ones by adding 1.5 * 2^23, whose low bits then
-// are the whole number, so that NaN and infinities need no conversion to
-// integers, which would be undefined.
+// numbers are rounded to whole ones by adding 1.5 * 2^23 (in f64 2^52), whose
+// low bits then are the whole number, so that NaN and infinities need no
+// conversion to integers, which would be undefined.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,17 +21,6 @@ using namespace gatefold;
 using arith::CmpFPredicate;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
-static constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
-
-/// Adding it rounds to a whole number that stands in the low bits.
-static constexpr double rounder = 0x1.8p23;
-static constexpr double log2e = 0x1.715476p+0;
-/// log(2): the first part has 16 bits, so that its products with exponents are
-/// exact.
-static constexpr double ln2High = 0x1.62e4p-1, ln2Low = 0x1.7f7d1cp-20;
-/// The least normal number.
-static constexpr double leastNormal = 0x1p-126;
-
 //===----------------------------------------------------------------------===//
 // Operations
 //===----------------------------------------------------------------------===//
@@ -134,72 +120,70 @@ Value MathBuilder::atLeast(Value x, double bound) {
 /// x = power * unit * log(2) + rest, |rest| <= unit * log(2) / 2. `bias` is
 /// added to the power in the low bits of `rounded`.
 MathBuilder::Reduced MathBuilder::reduce(Value x, double unit, int bias) {
+  const FloatFormat &format = FloatFormat::of(x.getType());
   Reduced result;
-  Value offset = number(x, rounder + bias);
-  result.rounded = fma(x, log2e / unit, offset);
+  Value offset = number(x, format.rounder + bias);
+  result.rounded = fma(x, format.log2e / unit, offset);
   result.power = subtract(result.rounded, offset);
-  result.rest = fma(result.power, -ln2High * unit, x);
-  result.rest = fma(result.power, -ln2Low * unit, result.rest);
+  result.rest = fma(result.power, -format.ln2High * unit, x);
+  result.rest = fma(result.power, -format.ln2Low * unit, result.rest);
   return result;
 }
 
-/// 2^(power + bias - 127): the low bits as an exponent.
+/// 2^(power + bias - that of the format): the low bits as an exponent.
 Value MathBuilder::scaleOf(const Reduced &reduced) {
+  const FloatFormat &format = FloatFormat::of(reduced.rounded.getType());
   Value low = bits(reduced.rounded);
-  Value shifted = arith::ShLIOp::create(b, low, integer(low, 23));
+  Value shifted =
+      arith::ShLIOp::create(b, low, integer(low, format.fractionBits));
   return fromBits(shifted, reduced.rounded.getType());
 }
 
-/// exp on [-log(2)/2, log(2)/2], 3e-9 relative before rounding.
-Value MathBuilder::expOfRest(Value rest) {
-  return polynomial(rest, {1, 1, 0x1.fffffcp-2, 0x1.55548cp-3, 0x1.555858p-5,
-                           0x1.123da6p-7, 0x1.6ac144p-10});
-}
-
-/// The exponent of the polynomial's value grows by the power. This reaches
-/// 2^128 times a number below 1, which no factor of one float could.
-static Value addToExponent(ImplicitLocOpBuilder &b, Value value, Value low,
-                           Value shift) {
-  Value word = arith::BitcastOp::create(b, low.getType(), value);
-  Value power = arith::ShLIOp::create(b, low, shift);
-  Value grown = arith::AddIOp::create(b, word, power);
-  return arith::BitcastOp::create(b, value.getType(), grown);
+/// The exponent of a value grows by the number in the low bits of `power`. This
+/// reaches 2^128 times a number below 1, which no factor of one float could.
+Value MathBuilder::addToExponent(Value value, Value power) {
+  const FloatFormat &format = FloatFormat::of(value.getType());
+  Value low = bits(power);
+  Value shift = integer(low, format.fractionBits);
+  Value word = bits(value);
+  Value grown =
+      arith::AddIOp::create(b, word, arith::ShLIOp::create(b, low, shift));
+  return fromBits(grown, value.getType());
 }
 
 Value MathBuilder::exp(Value x) {
+  const FloatFormat &format = FloatFormat::of(x.getType());
   Reduced reduced = reduce(x, 1, 0);
-  Value low = bits(reduced.rounded);
-  Value result =
-      addToExponent(b, expOfRest(reduced.rest), low, integer(low, 23));
+  Value result = addToExponent(polynomial(reduced.rest, format.exponential),
+                               reduced.rounded);
   // Below log of the least normal number; above log of the largest; NaN.
-  result = select(CmpFPredicate::OLT, x, -0x1.5d589ep+6, number(x, 0), result);
-  return select(CmpFPredicate::OLE, x, 0x1.62e42ep+6, result,
+  result =
+      select(CmpFPredicate::OLT, x, format.leastPower, number(x, 0), result);
+  return select(CmpFPredicate::OLE, x, format.largestPower, result,
                 add(x, number(x, infinity)));
 }
 
 Value MathBuilder::exp2(Value x) {
-  Value offset = number(x, rounder);
+  Value offset = number(x, FloatFormat::of(x.getType()).rounder);
   Value rounded = add(x, offset);
   Value rest = subtract(x, subtract(rounded, offset));
   Value power =
       polynomial(rest, {1, 0x1.62e43p-1, 0x1.ebfb94p-3, 0x1.c6af9ep-5,
                         0x1.3b6816p-7, 0x1.5ef4dap-10, 0x1.179992p-13});
-  Value low = bits(rounded);
-  Value result = addToExponent(b, power, low, integer(low, 23));
+  Value result = addToExponent(power, rounded);
   result = select(CmpFPredicate::OLT, x, -126, number(x, 0), result);
   return select(CmpFPredicate::OLT, x, 128, result,
                 add(x, number(x, infinity)));
 }
 
-/// 2^k (e^r - 1) + (2^k - 1), with half of 2^k since k reaches 128; where k is
-/// 0, half of a tiny number would be denormal.
+/// 2^k (e^r - 1) + (2^k - 1), with half of 2^k since k reaches 128 (in f64
+/// 1024); where k is 0, half of a tiny number would be denormal.
 Value MathBuilder::expm1(Value x) {
-  Value bounded = atLeast(atMost(x, 89), -18);
-  Reduced reduced = reduce(bounded, 1, 126);
+  const FloatFormat &format = FloatFormat::of(x.getType());
+  Value bounded = atLeast(atMost(x, format.expm1Most), format.expm1Least);
+  Reduced reduced = reduce(bounded, 1, format.exponentBias - 1);
   Value rest = reduced.rest;
-  Value tail =
-      polynomial(rest, {0.5, 0x1.555554p-3, 0x1.5554bp-5, 0x1.11118ap-7,
-                        0x1.6d723ep-10, 0x1.a032c2p-13});
+  Value tail = polynomial(rest, format.exponentialTail);
   Value less = fma(multiply(rest, rest), tail, rest);
   Value scale = scaleOf(reduced);
   Value half = fma(scale, less, subtract(scale, number(x, 0.5)));
@@ -211,17 +195,19 @@ Value MathBuilder::expm1(Value x) {
 /// 1 / (1 + exp(-x)). The bounds keep exp finite; where the result would be
 /// denormal it is, and so 0.
 Value MathBuilder::sigmoid(Value x) {
-  Value bounded = atLeast(atMost(x, 88), -88.7);
-  Value offset = number(x, rounder + 127);
+  const FloatFormat &format = FloatFormat::of(x.getType());
+  Value bounded = atLeast(atMost(x, format.sigmoidMost), format.sigmoidLeast);
+  Value offset = number(x, format.rounder + format.exponentBias);
   Reduced reduced;
-  reduced.rounded = fma(bounded, -log2e, offset);
+  reduced.rounded = fma(bounded, -format.log2e, offset);
   reduced.power = subtract(reduced.rounded, offset);
   // The rest of -x, negated; so are the odd coefficients.
-  Value rest = fma(reduced.power, ln2High, bounded);
-  rest = fma(reduced.power, ln2Low, rest);
-  Value power =
-      polynomial(rest, {1, -1, 0x1.fffffcp-2, -0x1.55548cp-3, 0x1.555858p-5,
-                        -0x1.123da6p-7, 0x1.6ac144p-10});
+  Value rest = fma(reduced.power, format.ln2High, bounded);
+  rest = fma(reduced.power, format.ln2Low, rest);
+  SmallVector<double> coefficients(format.exponential);
+  for (size_t i = 1; i < coefficients.size(); i += 2)
+    coefficients[i] = -coefficients[i];
+  Value power = polynomial(rest, coefficients);
   Value one = number(x, 1);
   return arith::DivFOp::create(b, one, fma(power, scaleOf(reduced), one));
 }
@@ -232,12 +218,12 @@ Value MathBuilder::sigmoid(Value x) {
 /// up to more than 2 units; so the quotient is the distance from c = min(k/4,
 /// 1), which is near the result and whose products with s are exact.
 Value MathBuilder::tanh(Value x) {
-  Value bounded = atMost(math::AbsFOp::create(b, x), 9.02);
-  Reduced reduced = reduce(bounded, 0.5, 127);
+  const FloatFormat &format = FloatFormat::of(x.getType());
+  Value bounded = atMost(math::AbsFOp::create(b, x), format.tanhMost);
+  Reduced reduced = reduce(bounded, 0.5, format.exponentBias);
   Value rest = reduced.rest;
   Value square = multiply(rest, rest);
-  Value tail =
-      polynomial(square, {-0x1.55554ep-2, 0x1.110594p-3, -0x1.afd7fcp-5});
+  Value tail = polynomial(square, format.tanhTail);
   Value h = fma(multiply(square, rest), tail, rest);
   Value scale = scaleOf(reduced);
   Value one = number(x, 1);
@@ -251,111 +237,20 @@ Value MathBuilder::tanh(Value x) {
 }
 
 /// A polynomial below 1; 1 - exp(polynomial) above, where the polynomial is
-/// that of log(erfc(x)) / x.
+/// that of log(erfc(x)).
 Value MathBuilder::erf(Value x) {
+  const FloatFormat &format = FloatFormat::of(x.getType());
   Value square = multiply(x, x);
-  Value tail = polynomial(square, {0x1.06eba8p-3, -0x1.81273ep-2, 0x1.ce2ce6p-4,
-                                   -0x1.b7f71ap-6, 0x1.53f224p-8,
-                                   -0x1.a3515ep-11, 0x1.4771fep-14});
-  Value small = fma(tail, x, x);
+  Value small = fma(polynomial(square, format.erfTail), x, x);
 
   Value absolute = math::AbsFOp::create(b, x);
-  Value bounded = atMost(absolute, 4);
-  Value logarithm = multiply(
-      polynomial(bounded, {-0x1.20e412p+0, -0x1.458bbp-1, -0x1.ae8e6cp-4,
-                           0x1.758816p-6, -0x1.a1b932p-9, 0x1.b9c248p-13}),
-      bounded);
-  Reduced reduced = reduce(logarithm, 1, 127);
-  Value power = arith::NegFOp::create(b, expOfRest(reduced.rest));
+  Value bounded = atMost(absolute, format.erfMost);
+  Value logarithm =
+      multiply(polynomial(bounded, format.erfcLogarithm), bounded);
+  Reduced reduced = reduce(logarithm, 1, format.exponentBias);
+  Value power =
+      arith::NegFOp::create(b, polynomial(reduced.rest, format.exponential));
   Value large = fma(power, scaleOf(reduced), number(x, 1));
   large = math::CopySignOp::create(b, large, x);
   return select(CmpFPredicate::OLT, absolute, 1, small, large);
-}
-
-//===----------------------------------------------------------------------===//
-// Logarithms
-//===----------------------------------------------------------------------===//
-
-/// Seen from sqrt(1/2), the exponent's bits are the exponent that leaves m
-/// within [sqrt(1/2), sqrt(2)).
-MathBuilder::Split MathBuilder::split(Value x) {
-  constexpr int64_t rootBits = 0x3f3504f3;
-  Value word = bits(x);
-  Value root = integer(word, rootBits);
-  Value moved = arith::SubIOp::create(b, word, root);
-  Split result;
-  result.integerExponent = arith::ShRSIOp::create(b, moved, integer(word, 23));
-  result.exponent =
-      arith::SIToFPOp::create(b, x.getType(), result.integerExponent);
-  Value mantissa = arith::AndIOp::create(b, moved, integer(word, 0x7fffff));
-  mantissa = arith::AddIOp::create(b, mantissa, root);
-  result.less = subtract(fromBits(mantissa, x.getType()), number(x, 1));
-  return result;
-}
-
-/// (log(1 + f) - f) / f^2
-Value MathBuilder::logTail(Value f) {
-  return polynomial(f, {-0.5, 0x1.555554p-2, -0x1.000228p-2, 0x1.99a00ap-3,
-                        -0x1.54723cp-3, 0x1.22dap-3, -0x1.0d8576p-3,
-                        0x1.055c5ap-3, -0x1.38b6c4p-4});
-}
-
-/// `result` from `least` on; -infinity at the pole (and where a number that is
-/// taken as the pole is), NaN below; infinity and NaN as they are.
-Value MathBuilder::logSpecial(Value x, Value result, double least,
-                              double pole) {
-  Value below = select(CmpFPredicate::OLT, x, pole, number(x, notANumber),
-                       number(x, -infinity));
-  result = select(CmpFPredicate::OLT, x, least, below, result);
-  return select(CmpFPredicate::OLT, x, infinity, result, x);
-}
-
-Value MathBuilder::log(Value x) {
-  Split parts = split(x);
-  Value f = parts.less;
-  Value low = multiply(parts.exponent, number(x, ln2Low));
-  low = fma(logTail(f), multiply(f, f), low);
-  Value result = fma(parts.exponent, ln2High, add(f, low));
-  return logSpecial(x, result, leastNormal, 0);
-}
-
-Value MathBuilder::log2(Value x) {
-  Split parts = split(x);
-  Value f = parts.less;
-  Value rest = multiply(multiply(f, f), logTail(f));
-  Value low = fma(rest, log2e, multiply(f, number(x, 0x1.4ae0cp-26)));
-  Value result = add(fma(f, log2e, low), parts.exponent);
-  return logSpecial(x, result, leastNormal, 0);
-}
-
-Value MathBuilder::log10(Value x) {
-  constexpr double log10e = 0x1.bcb7b2p-2;
-  Split parts = split(x);
-  Value f = parts.less;
-  Value rest = multiply(multiply(f, f), logTail(f));
-  Value low = multiply(parts.exponent, number(x, 0x1.3509f8p-18));
-  low = fma(f, log10e, fma(rest, log10e, low));
-  Value result = fma(parts.exponent, 0x1.344p-2, low);
-  return logSpecial(x, result, leastNormal, 0);
-}
-
-/// log(u) for u = 1 + x, with what the sum lost added to the reduced argument.
-Value MathBuilder::log1p(Value x) {
-  Value one = number(x, 1);
-  Value sum = add(x, one);
-  Value added = subtract(sum, one);
-  Value lost = add(subtract(one, subtract(sum, added)), subtract(x, added));
-  Split parts = split(sum);
-  // 2^-exponent; 0 will do where that is denormal.
-  Value negated = arith::MinSIOp::create(b, parts.integerExponent,
-                                         integer(parts.integerExponent, 127));
-  negated = arith::SubIOp::create(b, integer(negated, 127), negated);
-  negated = arith::ShLIOp::create(b, negated, integer(negated, 23));
-  Value f = fma(lost, fromBits(negated, x.getType()), parts.less);
-  Value low = multiply(parts.exponent, number(x, ln2Low));
-  low = fma(logTail(f), multiply(f, f), low);
-  Value result = fma(parts.exponent, ln2High, add(f, low));
-  // The numbers next to -1 are -1 + 2^-24 and less than -1.
-  result = logSpecial(x, result, -0x1.fffffep-1, -1);
-  return math::CopySignOp::create(b, result, x);
 }

@@ -6,6 +6,38 @@
 
 include "mlir/Pass/PassBase.td"
 
+def OutlineRepeats : Pass<"gf-outline-repeats", "::mlir::ModuleOp"> {
+  let summary = "Sequences of operations that a module holds several times to functions";
+  let description = [{
+    What stands in a function outside of loops more than once, one operation with
+    effects or many in a row, becomes calls of one private function: equal layers are
+    compiled once. Equal are operations that differ in the values they use alone. A
+    value that all occurrences have as the same constant, and views, are made inside;
+    everything else is an argument, of which two are one where they are so in all
+    occurrences. Constants that are integers must agree, since they are sizes and bounds.
+
+    What saves most goes first. It stays where it is if the calls would pass more
+    numbers than there are operations less.
+
+    ```mlir
+    linalg.copy ins(%a) outs(%b)
+    linalg.copy ins(%b) outs(%c)
+    gf.team_barrier
+    linalg.copy ins(%d) outs(%e)
+    linalg.copy ins(%e) outs(%f)
+    gf.team_barrier
+    // becomes
+    call @gatefold_repeat(%a, %b, %c)
+    call @gatefold_repeat(%d, %e, %f)
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let statistics = [
+    Statistic<"stretchesOutlined", "stretches", "Sequences moved to functions">,
+    Statistic<"functionsMade", "functions", "Functions made for them">
+  ];
+}
+
 def OutlineKernels : Pass<"gf-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "Structured operations to functions, equal ones to the same";
   let description = [{
@@ -203,11 +235,12 @@ def LowerAssertions : Pass<"gf-lower-assertions", "::mlir::ModuleOp"> {
 def ExpandMath : Pass<"gf-expand-math", "::mlir::ModuleOp"> {
   let summary = "Functions of mathematics to polynomials, on numbers and vectors";
   let description = [{
-    exp, exp2, expm1, log, log2, log10, log1p, tanh, erf, sin, cos and the sigmoid
-    1 / (1 + exp(-x)) in f32 become arithmetic without branches and calls, the same on
-    a number as on a lane of a vector, by `MathBuilders.h`, which states their errors. Of
-    f16 and bf16 the argument is extended and the result rounded; of f64 sin and cos are
-    done, the others stay for `gf-lower-math`, as do pow and the functions not named.
+    exp, exp2, expm1, log, log2, log10, log1p, tanh, erf, sin, cos, pow and the sigmoid
+    1 / (1 + exp(-x)) become arithmetic without branches and calls, the same on a number
+    as on a lane of a vector, by `MathBuilders.h`, which states their errors. Of f16 and
+    bf16 the arguments are extended and the result rounded. Of f64 exp2, log2 and log10
+    stay for `gf-lower-math`, as do the functions not named; and where a processor has no
+    fma, all of f64 and pow.
 
     ```mlir
     %y = math.exp %x : vector<16xf32>

@@ -4,7 +4,7 @@
 // RUN: gatefold-opt %s --gf-expand-math --remark-format=emitRemark --remarks-filter-missed=gf-expand-math 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Of all that may stay, only the functions that are not ours are calls later.
-// NONE-NOT: {{math\.(exp|exp2|expm1|log|log2|log10|log1p|tanh|erf|sin|cos) .*f(16|32)}}
+// NONE-NOT: {{math\.(exp|exp2|expm1|log|log2|log10|log1p|tanh|erf|sin|cos|powf) .*f(16|32)}}
 // NONE-NOT: call
 
 // CHECK-LABEL: func @exp_vector
@@ -119,24 +119,52 @@ func.func @half(%x: vector<4xf16>, %y: bf16) -> (vector<4xf16>, bf16) {
   return %0, %1 : vector<4xf16>, bf16
 }
 
-// Positions are turned into angles in f64.
+// In f64 the same steps.
 // CHECK-LABEL: func @double
-func.func @double(%x: vector<8xf64>) -> (vector<8xf64>, vector<8xf64>) {
-  // CHECK-NOT: math.{{sin|cos}}
+// CHECK-SAME: (%[[x:[^ ]*]]: vector<8xf64>,
+func.func @double(%x: vector<8xf64>, %y: vector<8xf64>) -> (vector<8xf64>, vector<8xf64>, vector<8xf64>, vector<8xf64>, vector<8xf64>, vector<8xf64>, vector<8xf64>, vector<8xf64>, vector<8xf64>) {
+  // CHECK-NOT: math.{{exp|log|tanh|erf|pow|sin|cos}}
   // CHECK-NOT: arith.truncf
+  // 1.5 * 2^52
+  // CHECK-DAG: arith.constant dense<0x4338000000000000> : vector<8xf64>
+  // CHECK: math.fma %[[x]], {{.*}} : vector<8xf64>
+  // CHECK-COUNT-14: math.fma
+  // CHECK: %[[shift:.*]] = arith.constant dense<52> : vector<8xi64>
+  // CHECK: arith.shli %{{.*}}, %[[shift]]
   // CHECK: return
-  %0 = math.sin %x : vector<8xf64>
-  %1 = math.cos %x : vector<8xf64>
-  return %0, %1 : vector<8xf64>, vector<8xf64>
+  %0 = math.exp %x : vector<8xf64>
+  %1 = math.expm1 %x : vector<8xf64>
+  %2 = math.log %x : vector<8xf64>
+  %3 = math.log1p %x : vector<8xf64>
+  %4 = math.tanh %x : vector<8xf64>
+  %5 = math.erf %x : vector<8xf64>
+  %6 = math.sin %x : vector<8xf64>
+  %7 = math.cos %x : vector<8xf64>
+  %8 = math.powf %x, %y : vector<8xf64>
+  return %0, %1, %2, %3, %4, %5, %6, %7, %8 : vector<8xf64>, vector<8xf64>, vector<8xf64>, vector<8xf64>, vector<8xf64>, vector<8xf64>, vector<8xf64>, vector<8xf64>, vector<8xf64>
+}
+
+// A power of f32 is computed in f64.
+// CHECK-LABEL: func @power
+// CHECK-SAME: (%[[x:.*]]: f32, %[[y:.*]]: f32)
+func.func @power(%x: f32, %y: f32) -> f32 {
+  // CHECK: %[[absolute:.*]] = math.absf %[[x]] : f32
+  // CHECK-NEXT: arith.extf %[[absolute]] : f32 to f64
+  // CHECK-NEXT: arith.extf %[[y]] : f32 to f64
+  // CHECK: arith.truncf %{{.*}} : f64 to f32
+  // CHECK: math.roundeven %[[y]]
+  // CHECK: return
+  %0 = math.powf %x, %y : f32
+  return %0 : f32
 }
 
 // CHECK-LABEL: func @left
 func.func @left(%x: f64, %y: f32) -> (f64, f32, f32) {
-  // CHECK: math.exp %{{.*}} : f64
-  // REMARK: :[[# @LINE + 1]]:8: remark: {{.*}}math.exp of f64 calls libm
-  %0 = math.exp %x : f64
-  // CHECK: math.powf
-  %1 = math.powf %y, %y : f32
+  // CHECK: math.exp2 %{{.*}} : f64
+  // REMARK: :[[# @LINE + 1]]:8: remark: {{.*}}math.exp2 of f64 calls libm
+  %0 = math.exp2 %x : f64
+  // CHECK: math.atan
+  %1 = math.atan %y : f32
   // CHECK: math.sqrt
   %2 = math.sqrt %y : f32
   return %0, %1, %2 : f64, f32, f32

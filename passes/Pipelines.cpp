@@ -40,7 +40,8 @@ static void buildFuse(OpPassManager &manager, const PipelineOptions &options) {
   manager.addNestedPass<func::FuncOp>(createHoistInputProjection());
   clean(manager);
   manager.addNestedPass<func::FuncOp>(createSinkOutputProjection());
-  manager.addNestedPass<func::FuncOp>(createFuseGates({/*quiet=*/true}));
+  manager.addNestedPass<func::FuncOp>(
+      createFuseGates({/*acrossDirections=*/false, /*afterHoisting=*/true}));
   clean(manager);
 }
 

@@ -73,14 +73,14 @@ static std::optional<Product> matchProduct(linalg::ContractOp op,
   return std::nullopt;
 }
 
-/// Whether two products differ in nothing but the weight, and this along one
-/// dimension alone.
-static bool areAlike(Product &left, Product &right) {
+/// Nothing where two products differ in nothing but the weight, and this along
+/// one dimension alone; else what they differ in.
+static std::string findDifference(Product &left, Product &right) {
   if (left.weightIndex != right.weightIndex ||
       left.weightDim != right.weightDim ||
       left.op.getIndexingMaps() != right.op.getIndexingMaps() ||
       left.op.getCast() != right.op.getCast())
-    return false;
+    return "their weights are read along different dimensions";
   auto sizesBut = [](RankedTensorType type, int64_t dim) {
     SmallVector<int64_t> shape(type.getShape());
     shape[dim] = 0;
@@ -89,10 +89,20 @@ static bool areAlike(Product &left, Product &right) {
   auto resultType = [](Product &product) {
     return cast<RankedTensorType>(product.getResult().getType());
   };
-  return sizesBut(left.getWeightType(), left.weightDim) ==
-             sizesBut(right.getWeightType(), right.weightDim) &&
-         sizesBut(resultType(left), left.resultDim) ==
-             sizesBut(resultType(right), right.resultDim);
+  if (sizesBut(left.getWeightType(), left.weightDim) ==
+          sizesBut(right.getWeightType(), right.weightDim) &&
+      sizesBut(resultType(left), left.resultDim) ==
+          sizesBut(resultType(right), right.resultDim))
+    return "";
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << "weights of " << left.getWeightType() << " and "
+      << right.getWeightType() << " do not fit side by side";
+  return text;
+}
+
+static bool areAlike(Product &left, Product &right) {
+  return findDifference(left, right).empty();
 }
 
 /// The recurrence that a product of all steps is computed for, block by block:
@@ -114,10 +124,13 @@ static Operation *getRecurrence(Value value) {
 namespace {
 class GateFusion {
 public:
-  GateFusion(func::FuncOp function, const Origins &origins)
-      : function(function), origins(origins) {}
+  GateFusion(func::FuncOp function, const Origins &origins,
+             bool acrossDirections)
+      : function(function), origins(origins),
+        acrossDirections(acrossDirections) {}
 
   void collect();
+  void explainApart(bool ofSequences);
   void explainOthers();
   /// Products that became one, and how many these are.
   unsigned run(RewriterBase &rewriter);
@@ -125,15 +138,25 @@ public:
   unsigned getJoined() const { return joined; }
 
 private:
+  bool haveOnePlace(Product &left, Product &right);
   std::string findObstacle(Group &group);
   void fuse(RewriterBase &rewriter, Group &group);
 
   func::FuncOp function;
   const Origins &origins;
+  bool acrossDirections;
   std::vector<Group> groups;
   unsigned productCount = 0, joined = 0;
 };
 } // namespace
+
+/// Whether what two products give is computed at one place: whole, or for the
+/// blocks of one recurrence.
+bool GateFusion::haveOnePlace(Product &left, Product &right) {
+  Operation *one = getRecurrence(left.getResult());
+  Operation *other = getRecurrence(right.getResult());
+  return one == other || (acrossDirections && one && other);
+}
 
 /// Groups of one block that read the same operand in the same way, and, where
 /// they are sequences, for the same recurrence.
@@ -146,11 +169,10 @@ void GateFusion::collect() {
   for (auto &[key, products] : candidates) {
     size_t first = groups.size();
     for (Product &product : products) {
-      Operation *recurrence = getRecurrence(product.getResult());
       auto group =
           std::find_if(groups.begin() + first, groups.end(), [&](Group &group) {
             return areAlike(group.front(), product) &&
-                   getRecurrence(group.front().getResult()) == recurrence;
+                   haveOnePlace(group.front(), product);
           });
       if (group != groups.end())
         group->push_back(product);
@@ -222,6 +244,30 @@ void GateFusion::fuse(RewriterBase &rewriter, Group &group) {
   joined += joinElementwise(rewriter, origins, partition);
 }
 
+/// Says of products that read the same operand why they are apart: of sequences
+/// of recurrences, or of all others.
+void GateFusion::explainApart(bool ofSequences) {
+  for (size_t index = 1; index < groups.size(); ++index) {
+    Product &first = groups[index - 1].front();
+    Product &next = groups[index].front();
+    // Groups of one operand stand together.
+    if (first.getOther() != next.getOther() ||
+        first.op->getBlock() != next.op->getBlock())
+      continue;
+    bool isSequence =
+        getRecurrence(first.getResult()) || getRecurrence(next.getResult());
+    if (isSequence != ofSequences)
+      continue;
+    std::string difference = findDifference(first, next);
+    if (difference.empty())
+      difference = "each is a sequence of another recurrence, which computes "
+                   "it block by block";
+    remark::missed(next.op.getLoc(), gateRemark("not-fused"))
+        << ("not fused with another product of the same operand: " +
+            difference);
+  }
+}
+
 /// Says of products that stay in the step and look like gates why they are
 /// alone. That the input is not the state goes without saying.
 void GateFusion::explainOthers() {
@@ -271,9 +317,10 @@ struct FuseGates : gatefold::impl::FuseGatesBase<FuseGates> {
     Origins origins(getOperation());
     IRRewriter rewriter(&getContext(), &origins);
     biasesSummed += sumBiases(rewriter, origins, getOperation());
-    GateFusion fusion(getOperation(), origins);
+    GateFusion fusion(getOperation(), origins, acrossDirections);
     fusion.collect();
-    if (!quiet)
+    fusion.explainApart(/*ofSequences=*/afterHoisting);
+    if (!afterHoisting)
       fusion.explainOthers();
     productsMade += fusion.run(rewriter);
     productsFused += fusion.getProductCount();

@@ -112,16 +112,24 @@ def FuseGates : Pass<"gf-fuse-gates", "::mlir::func::FuncOp"> {
     `W x + (b + c) + U h`.
 
     Products of all steps stay apart where they are sequences of different recurrences,
-    each of which computes its own block by block; and where a weight of more than
-    1 MiB is read elsewhere too.
+    such as two directions, each of which computes its own block by block. With
+    `across-directions` they become one as well, which is then computed whole:
+
+    `P = X W_f^T, R = X W_r^T`  becomes  `[P R] = X [W_f; W_r]^T`
+
+    A weight of more than 1 MiB that is read elsewhere too is not kept twice: its product
+    stays apart.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::tensor::TensorDialect"
   ];
   let options = [
-    Option<"quiet", "quiet", "bool", /*default=*/"false",
-           "Do not say which products of a step stay apart">
+    Option<"acrossDirections", "across-directions", "bool", /*default=*/"false",
+           "Products that are sequences of different recurrences, too">,
+    Option<"afterHoisting", "after-hoisting", "bool", /*default=*/"false",
+           "Products have left the steps: say which sequences stay apart and why, instead "
+           "of which other products do">
   ];
   let statistics = [
     Statistic<"productsFused", "fused", "Products fused">,

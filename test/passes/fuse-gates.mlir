@@ -184,31 +184,31 @@ func.func @apart(%x: tensor<512xf32>, %z: tensor<512xf32>, %s: tensor<?x4xf32>, 
 
 // -----
 
-// Two directions: each computes its own products block by block. No remark.
+// Products of one operand that cannot be one: weights read the other way, or of another type.
 
 #w = affine_map<(d0, d1, d2) -> (d1, d2)>
+#t = affine_map<(d0, d1, d2) -> (d2, d1)>
 #x = affine_map<(d0, d1, d2) -> (d0, d2)>
 #y = affine_map<(d0, d1, d2) -> (d0, d1)>
-// CHECK-LABEL: func.func @directions
+// CHECK-LABEL: func.func @projections
 // CHECK-NOT: tensor.concat
-// CHECK-COUNT-2: linalg.contract
-func.func @directions(%x: tensor<?x4xf32>, %h0: tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
+// CHECK-COUNT-3: linalg.contract
+func.func @projections(%x: tensor<?x4xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf64>) {
   %zero = arith.constant 0.0 : f32
+  %zero64 = arith.constant 0.0 : f64
   %c0 = arith.constant 0 : index
   %size = tensor.dim %x, %c0 : tensor<?x4xf32>
-  %e = tensor.empty(%size) : tensor<?x4xf32>
-  %fill = linalg.fill ins(%zero : f32) outs(%e : tensor<?x4xf32>) -> tensor<?x4xf32>
-  %p = gf.parameter "p" : tensor<4x4xf32>
-  %q = gf.parameter "q" : tensor<4x4xf32>
-  %a = linalg.contract indexing_maps = [#w, #x, #y] ins(%p, %x : tensor<4x4xf32>, tensor<?x4xf32>) outs(%fill : tensor<?x4xf32>) -> tensor<?x4xf32>
-  %b = linalg.contract indexing_maps = [#w, #x, #y] ins(%q, %x : tensor<4x4xf32>, tensor<?x4xf32>) outs(%fill : tensor<?x4xf32>) -> tensor<?x4xf32>
-  %r:2 = gf.recurrence sequences(%a : tensor<?x4xf32>) states(%h0 : tensor<4xf32>) time_axis 0 -> (tensor<?x4xf32>) {
-  ^step(%x_t: tensor<4xf32>, %h: tensor<4xf32>):
-    gf.yield %x_t, %x_t : tensor<4xf32>, tensor<4xf32>
-  }
-  %s:2 = gf.recurrence sequences(%b : tensor<?x4xf32>) states(%h0 : tensor<4xf32>) time_axis 0 reverse -> (tensor<?x4xf32>) {
-  ^step(%x_t: tensor<4xf32>, %h: tensor<4xf32>):
-    gf.yield %x_t, %x_t : tensor<4xf32>, tensor<4xf32>
-  }
-  return %r#0, %s#0 : tensor<?x4xf32>, tensor<?x4xf32>
+  %e = tensor.empty(%size) : tensor<?x8xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%e : tensor<?x8xf32>) -> tensor<?x8xf32>
+  %e64 = tensor.empty(%size) : tensor<?x8xf64>
+  %fill64 = linalg.fill ins(%zero64 : f64) outs(%e64 : tensor<?x8xf64>) -> tensor<?x8xf64>
+  %wq = gf.parameter "wq" : tensor<8x4xf32>
+  %wk = gf.parameter "wk" : tensor<4x8xf32>
+  %wv = gf.parameter "wv" : tensor<4x8xf64>
+  %q = linalg.contract indexing_maps = [#w, #x, #y] ins(%wq, %x : tensor<8x4xf32>, tensor<?x4xf32>) outs(%fill : tensor<?x8xf32>) -> tensor<?x8xf32>
+  // expected-remark @+1 {{not fused with another product of the same operand: their weights are read along different dimensions}}
+  %k = linalg.contract indexing_maps = [#t, #x, #y] ins(%wk, %x : tensor<4x8xf32>, tensor<?x4xf32>) outs(%fill : tensor<?x8xf32>) -> tensor<?x8xf32>
+  // expected-remark @+1 {{not fused with another product of the same operand: weights of tensor<4x8xf32> and tensor<4x8xf64> do not fit side by side}}
+  %v = linalg.contract indexing_maps = [#t, #x, #y] ins(%wv, %x : tensor<4x8xf64>, tensor<?x4xf32>) outs(%fill64 : tensor<?x8xf64>) -> tensor<?x8xf64>
+  return %q, %k, %v : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf64>
 }

@@ -103,6 +103,8 @@ def TileRecurrence : Pass<"gf-tile-recurrence", "::mlir::func::FuncOp"> {
     a product among them, a second loop stands around it, over blocks of
     `gf.step_rows` rows (steps times batch): it computes the block of the sequences, so
     that all of them never exist at once. In reverse the blocks come from the end.
+    With lengths the loops end at the greatest one, or begin there in reverse; outputs
+    behind it are filled with zeros.
 
     ```mlir
     %p = linalg.contract ... ins(%x, %w) outs(%e : tensor<?x512xf32>)

@@ -228,6 +228,55 @@ RecurrenceSteps::makeStep(Value time, ValueRange carried,
   return next;
 }
 
+/// The greatest length, as the number of a step: 0 to `count`.
+Value RecurrenceSteps::findGreatestLength() {
+  Value lengths = op.getLengths();
+  auto type = cast<RankedTensorType>(lengths.getType());
+  Value zero = arith::ConstantOp::create(
+      rewriter, loc, rewriter.getZeroAttr(type.getElementType()));
+  Value start = tensor::EmptyOp::create(rewriter, loc, ArrayRef<int64_t>(),
+                                        type.getElementType());
+  start = linalg::FillOp::create(rewriter, loc, zero, start).getResult(0);
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  Value greatest = linalg::ReduceOp::create(
+                       rewriter, loc, lengths, start, dims,
+                       [](OpBuilder &builder, Location loc, ValueRange values) {
+                         Value larger = arith::MaxSIOp::create(
+                             builder, loc, values[0], values[1]);
+                         linalg::YieldOp::create(builder, loc, larger);
+                       })
+                       .getResult(0);
+  greatest = tensor::ExtractOp::create(rewriter, loc, greatest, ValueRange());
+  greatest = arith::IndexCastOp::create(rewriter, loc, rewriter.getIndexType(),
+                                        greatest);
+  return arith::MinSIOp::create(rewriter, loc, count, greatest);
+}
+
+SmallVector<Value> RecurrenceSteps::finish(ValueRange carried) {
+  SmallVector<Value> results(carried);
+  unsigned outputCount = op.getNumOutputs();
+  if (end == count || outputCount == 0)
+    return results;
+  Value left = arith::SubIOp::create(rewriter, loc, count, end);
+  for (Value &whole : MutableArrayRef(results).take_front(outputCount)) {
+    auto type = cast<RankedTensorType>(whole.getType());
+    SmallVector<OpFoldResult> sizes =
+        tensor::getMixedSizes(rewriter, loc, whole);
+    SmallVector<OpFoldResult> offsets(sizes.size(), rewriter.getIndexAttr(0));
+    SmallVector<OpFoldResult> strides(sizes.size(), rewriter.getIndexAttr(1));
+    offsets[timeAxis] = end;
+    sizes[timeAxis] = left;
+    Value zero = arith::ConstantOp::create(
+        rewriter, loc, rewriter.getZeroAttr(type.getElementType()));
+    Value rest = tensor::ExtractSliceOp::create(rewriter, loc, whole, offsets,
+                                                sizes, strides);
+    rest = linalg::FillOp::create(rewriter, loc, zero, rest).getResult(0);
+    whole = tensor::InsertSliceOp::create(rewriter, loc, rest, whole, offsets,
+                                          sizes, strides);
+  }
+  return results;
+}
+
 LogicalResult RecurrenceSteps::begin() {
   rewriter.setInsertionPoint(op);
   unsigned sequenceCount = op.getSequences().size();
@@ -249,6 +298,7 @@ LogicalResult RecurrenceSteps::begin() {
   count = op.getSteps()
               ? op.getSteps()
               : getSize(rewriter, loc, op.getSequences().front(), timeAxis);
+  end = op.getLengths() && !isNaive ? findGreatestLength() : count;
 
   for (unsigned i = 0, e = op.getNumOutputs(); i < e; ++i) {
     auto type = cast<RankedTensorType>(op.getResult(i).getType());

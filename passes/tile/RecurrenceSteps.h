@@ -28,8 +28,10 @@ public:
   /// diagnostic where the size of an output is known to a step alone.
   mlir::LogicalResult begin();
 
-  /// The number of steps.
+  /// The number of steps, and the first one that is behind the end of every
+  /// sequence: a loop may end there, and then calls `finish`.
   mlir::Value getCount() const { return count; }
+  mlir::Value getEnd() const { return end; }
   /// What the loop begins with: outputs, then states.
   llvm::ArrayRef<mlir::Value> getInitials() const { return initials; }
 
@@ -40,7 +42,12 @@ public:
   makeStep(mlir::Value time, mlir::ValueRange carried,
            llvm::function_ref<mlir::Value(unsigned)> takeStep);
 
+  /// Writes zeros into the steps from `getEnd` on, behind the loop that left
+  /// `carried`, and gives the results of the recurrence.
+  llvm::SmallVector<mlir::Value> finish(mlir::ValueRange carried);
+
 private:
+  mlir::Value findGreatestLength();
   mlir::Value constant(int64_t value);
   llvm::SmallVector<mlir::Value> resetStates(mlir::Value time,
                                              mlir::ValueRange states);
@@ -57,7 +64,7 @@ private:
   mlir::Location loc;
   int64_t timeAxis;
   bool isNaive;
-  mlir::Value count;
+  mlir::Value count, end;
   llvm::SmallVector<mlir::Value> initials;
 };
 

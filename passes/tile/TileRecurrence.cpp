@@ -111,7 +111,7 @@ scf::ForOp RecurrenceTiling::makeSteps(
 /// Computes the sequences of a block, then its steps.
 SmallVector<Value> RecurrenceTiling::makeBlock(Value begin, Value most,
                                                ValueRange carried) {
-  Value left = arith::SubIOp::create(rewriter, loc, steps.getCount(), begin);
+  Value left = arith::SubIOp::create(rewriter, loc, steps.getEnd(), begin);
   Value size = arith::MinSIOp::create(rewriter, loc, left, most);
   Value start = begin;
   if (op.getReverse())
@@ -135,20 +135,21 @@ LogicalResult RecurrenceTiling::run() {
     return failure();
   if (!isBlocked()) {
     scf::ForOp loop =
-        makeSteps(/*start=*/{}, steps.getCount(), steps.getInitials(),
+        makeSteps(/*start=*/{}, steps.getEnd(), steps.getInitials(),
                   [](unsigned, Value) { return Value(); });
-    rewriter.replaceOp(op, loop.getResults());
+    rewriter.replaceOp(op, steps.finish(loop.getResults()));
     return success();
   }
   // No larger than all steps: a buffer holds that many.
   Value most =
       arith::MinSIOp::create(rewriter, loc, stepsOfBlock(), steps.getCount());
   Value step = arith::MaxSIOp::create(rewriter, loc, most, constant(1));
-  scf::ForOp loop = makeLoop(steps.getCount(), step, steps.getInitials());
+  scf::ForOp loop = makeLoop(steps.getEnd(), step, steps.getInitials());
   SmallVector<Value> next =
       makeBlock(loop.getInductionVar(), most, loop.getRegionIterArgs());
   scf::YieldOp::create(rewriter, loc, next);
-  rewriter.replaceOp(op, loop.getResults());
+  rewriter.setInsertionPointAfter(loop);
+  rewriter.replaceOp(op, steps.finish(loop.getResults()));
   blocks.eraseWhole();
   return success();
 }

@@ -108,11 +108,18 @@ func.func @views_and_neighbours(%x: tensor<2x100x5xf32>, %w: tensor<8x5xf32>, %h
 #y = affine_map<(d0, d1, d2) -> (d0, d1)>
 
 // What something else needs is there as a whole, and so are the steps. Selects by length
-// and reset read the old state, and each has a place of its own.
+// and reset read the old state, and each has a place of its own. The loop ends at the
+// greatest length; outputs behind it are zeros.
 // CHECK-LABEL: func @needed_elsewhere
 // CHECK-SAME: %{{.*}}: tensor<2x?x4xf32>, %[[H:.*]]: tensor<2x4xf32>, %[[N:.*]]: tensor<2xi64>, %{{.*}}: tensor<2x?xi1>
 // CHECK: %[[P:.*]] = math.tanh
-// CHECK: scf.for %[[T:.*]] = {{.*}} iter_args(%[[Y:.*]] = %{{.*}}, %[[S:.*]] = %[[H]])
+// CHECK: %[[STEPS:.*]] = tensor.dim %[[P]],
+// CHECK: %[[LARGEST:.*]] = linalg.reduce ins(%[[N]] :
+// CHECK: arith.maxsi
+// CHECK: %[[FOUND:.*]] = tensor.extract %[[LARGEST]][]
+// CHECK: %[[LENGTH:.*]] = arith.index_cast %[[FOUND]]
+// CHECK: %[[END:.*]] = arith.minsi %[[STEPS]], %[[LENGTH]]
+// CHECK: %[[DONE:.*]]:2 = scf.for %[[T:.*]] = %{{.*}} to %[[END]] {{.*}} iter_args(%[[Y:.*]] = %{{.*}}, %[[S:.*]] = %[[H]])
 // CHECK-NOT: scf.for
 // CHECK: %[[FRESH:.*]] = linalg.generic {{.*}} ins(%{{.*}}, %{{.*}}, %[[N]], %[[S]] : {{.*}}) outs(%{{.*}}
 // CHECK: %[[NEXT:.*]] = arith.addf %{{.*}}, %[[FRESH]]
@@ -120,6 +127,10 @@ func.func @views_and_neighbours(%x: tensor<2x100x5xf32>, %w: tensor<8x5xf32>, %h
 // CHECK: tensor.insert_slice %[[OUT]] into %[[Y]]
 // CHECK: %[[KEPT:.*]] = linalg.generic {{.*}} ins(%[[N]], %[[NEXT]], %[[FRESH]] :
 // CHECK: bufferization.materialize_in_destination %[[KEPT]] in %[[S]]
+// CHECK: %[[LEFT:.*]] = arith.subi %[[STEPS]], %[[END]]
+// CHECK: %[[REST:.*]] = tensor.extract_slice %[[DONE]]#0[0, %[[END]], 0] [2, %[[LEFT]], 4]
+// CHECK: %[[ZEROS:.*]] = linalg.fill ins(%{{.*}}) outs(%[[REST]] :
+// CHECK: tensor.insert_slice %[[ZEROS]] into %[[DONE]]#0[0, %[[END]], 0]
 // REMARK: remark: [Missed] {{.*}}no blocks of steps: no sequence is a product that nothing else needs
 func.func @needed_elsewhere(%x: tensor<2x?x4xf32>, %h: tensor<2x4xf32>, %n: tensor<2xi64>, %first: tensor<2x?xi1>)
     -> (tensor<2x?x4xf32>, tensor<2x?x4xf32>) {

@@ -4,6 +4,7 @@
 #include "frontend/tools/gatefold/Commands.h"
 #include "frontend/tools/gatefold/Messages.h"
 #include "runtime/Description.h"
+#include "runtime/Team.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -56,6 +57,17 @@ std::string cudaDriver() {
   return text + "; Gatefold has no GPU target yet";
 }
 
+/// How many threads a run has without --threads, and why these.
+std::string cores() {
+  int64_t usable = gatefold_team_cores();
+  int64_t present = std::thread::hardware_concurrency();
+  std::string text = std::to_string(usable);
+  if (usable < present)
+    text +=
+        " of " + std::to_string(present) + ", by affinity and control groups";
+  return text;
+}
+
 std::string library() {
   std::string folder = libraryFolder();
   SmallString<256> cells(folder);
@@ -72,7 +84,7 @@ ExitStatus runDoctor(const CommandLine &line) {
       {"LLVM and MLIR", LLVM_VERSION_STRING},
       {"processor", sys::getHostCPUName().str()},
       {"features", features()},
-      {"cores", std::to_string(std::thread::hardware_concurrency())},
+      {"cores", cores()},
       {"target", sys::getDefaultTargetTriple()},
       {"library", library()},
       {"linker cc", program("cc")},

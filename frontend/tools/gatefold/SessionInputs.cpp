@@ -7,6 +7,7 @@
 
 #include "frontend/tools/gatefold/Session.h"
 #include "frontend/tools/gatefold/Weights.h"
+#include "runtime/Team.h"
 #include "runtime/files/Names.h"
 #include "runtime/files/TensorFile.h"
 #include "llvm/ADT/StringExtras.h"
@@ -90,12 +91,21 @@ std::map<std::string, int64_t> Session::knownSymbols() const {
   return known;
 }
 
+/// How many threads a run with these open dimensions has, of `most`.
+static int64_t usefulThreads(const gatefold_description &description,
+                             ArrayRef<int64_t> symbols, int64_t most) {
+  if (most < 2 || !description.useful_ranks)
+    return 1;
+  return std::clamp<int64_t>(description.useful_ranks(symbols.data()), 1, most);
+}
+
 /// Refuses sizes that this machine has no memory for, before any of it is
 /// filled.
 static ExitStatus checkMemory(const gatefold_description &description,
                               ArrayRef<int64_t> symbols,
-                              ArrayRef<int64_t> sizes) {
-  double bytes = description.arena_bytes(symbols.data(), 1);
+                              ArrayRef<int64_t> sizes, int64_t mostThreads) {
+  int64_t threads = usefulThreads(description, symbols, mostThreads);
+  double bytes = description.arena_bytes(symbols.data(), threads);
   bool overflows = bytes < 0;
   auto add = [&](const gatefold_tensor *tensors, int64_t count) {
     for (const gatefold_tensor &tensor : ArrayRef(tensors, count)) {
@@ -112,10 +122,15 @@ static ExitStatus checkMemory(const gatefold_description &description,
   double memory = double(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   if (!overflows && bytes <= memory)
     return Done;
-  fail(overflows ? std::string("these sizes do not fit into 64 bits")
-                 : formatv("this run needs {0:f1} GB, the machine has {1:f1}",
-                           bytes / 1e9, memory / 1e9)
-                       .str());
+  fail(overflows
+           ? std::string("these sizes do not fit into 64 bits")
+           : formatv("this run needs {0:f1} GB{1}, the machine has {2:f1}",
+                     bytes / 1e9,
+                     threads == 1
+                         ? ""
+                         : " on " + std::to_string(threads) + " threads",
+                     memory / 1e9)
+                 .str());
   return InputFault;
 }
 
@@ -153,7 +168,9 @@ ExitStatus Session::makeMissingInputs() {
     symbols[i] = known[described->symbols[i]];
   std::vector<int64_t> sizes(described->size_count);
   described->sizes(symbols.data(), sizes.data());
-  if (ExitStatus status = checkMemory(*described, symbols, sizes))
+  if (ExitStatus status =
+          checkMemory(*described, symbols, sizes,
+                      line.threads ? line.threads : gatefold_team_cores()))
     return status;
 
   for (int64_t i = 0; i < described->input_count; ++i) {

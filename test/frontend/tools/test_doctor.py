@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """gatefold doctor."""
 
+import json
 import os
 import re
 import shutil
@@ -20,8 +21,24 @@ def test_lines():
     rows = {line[:20].rstrip(): line[20:] for line in lines}
     assert rows["LLVM and MLIR"].startswith("22.")
     assert gatefold("--version").out == f"gatefold {rows['gatefold']}\n"
-    assert rows["cores"] == str(os.cpu_count())
+    assert rows["cores"].split()[0] == str(len(os.sched_getaffinity(0)))
     assert rows["target"].startswith(os.uname().machine)
+
+
+def test_cores_are_those_of_a_run():
+    """As many as the threads of a run without --threads, which affinity limits."""
+    run = subprocess.run(
+        [GATEFOLD, "doctor", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}),
+    )
+    cores = json.loads(run.stdout)["cores"]
+    expected = "1"
+    if os.cpu_count() > 1:
+        expected += f" of {os.cpu_count()}, by affinity and control groups"
+    assert cores == expected
 
 
 def test_json():

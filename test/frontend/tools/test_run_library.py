@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`gatefold run` of compiled libraries, of what is none, and with options that they do not take."""
 
+import re
 import subprocess
 
 import pytest
@@ -140,11 +141,35 @@ def test_sizes_beyond_the_memory_are_refused_at_once(tmp_path):
     text.write_text("model wide(x: [B, T]) -> [B, T] {\n  return exp(x)\n}\n")
     library = tmp_path / "libwide.so"
     gatefold("compile", text, "-o", library)
-    for size, words in [(2_000_000_000, "GB, the machine has"), (2**31 - 1, "this run needs")]:
+    for size, words in [(2_000_000_000, ", the machine has "), (2**31 - 1, "this run needs")]:
         result = gatefold(
             "run", library, "--seed", "1", "--dim", f"B={size},T={size}", status=1
         )
         assert words in result.err
+
+
+def test_memory_of_all_threads_counts(tmp_path):
+    """Each thread that a run has use for takes its part of the arena."""
+    path = write(
+        tmp_path / "m.gf",
+        """import cells
+model m(x: [B, T, 1]) -> [B, T, 128] {
+  param rnn: lstm(H=128)
+  y, _ = scan(rnn, x)
+  return y
+}
+""",
+    )
+    needed = []
+    for threads in (1, 8):
+        result = gatefold(
+            "run", path, "--seed", "1", "--dim", "B=1000000000,T=2",
+            "--threads", str(threads), status=1,
+        )  # fmt: skip
+        on = "" if threads == 1 else f" on {threads} threads"
+        needed.append(float(re.search(rf"this run needs (.+) GB{on}, the machine", result.err)[1]))
+    # The gates of a block of steps: 512 f32 for each row.
+    assert needed[1] - needed[0] == pytest.approx(7 * 2048, rel=0.01)
 
 
 # Floats of 16 bits.

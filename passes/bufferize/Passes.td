@@ -53,7 +53,8 @@ def PlanMemory : Pass<"gf-plan-memory", "::mlir::ModuleOp"> {
     slot, whose size is the largest of them. A buffer made in an `scf.forall` is each
     rank's own: behind what the ranks share, the arena has a part for each. Adds
     `gatefold_arena_bytes(symbols, ranks)`, the size of the arena, -1 where that
-    overflows. Afterwards a run allocates nothing.
+    overflows. The same as text is `gf.arena_formula` of the module, for what the
+    ranks share, and `gf.rank_arena_formula`, for each. Afterwards a run allocates nothing.
 
     Lifetimes are spans of operations in program order; a buffer made in a loop body
     dies at the end of each iteration.

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "passes/bufferize/Passes.h"
+#include "passes/bufferize/SizeFormula.h"
 #include "passes/support/CheckedSizes.h"
 #include "passes/support/Entry.h"
 #include "passes/support/SizeResolver.h"
@@ -60,6 +61,8 @@ private:
 struct ArenaLayout {
   SmallVector<Value> offsets;
   Value shared, own;
+  /// The bytes of each slot, before they are rounded up.
+  SmallVector<Value> bytes;
 };
 
 class MemoryPlan {
@@ -71,6 +74,8 @@ public:
   void assignSlots();
   LogicalResult rewrite();
   LogicalResult makeArenaFunction(ModuleOp module);
+  void describeArena(ModuleOp module, const ArenaLayout &layout,
+                     ArrayRef<Value> symbols);
 
   unsigned getBufferCount() const { return buffers.size(); }
   unsigned getSlotCount() const { return isPrivate.size(); }
@@ -220,6 +225,7 @@ FailureOr<ArenaLayout> MemoryPlan::layOut(OpBuilder &builder,
   }
 
   ArenaLayout layout;
+  layout.bytes = bytesOfSlot;
   layout.shared = sizes.constant(0);
   layout.own = layout.shared;
   Location loc = entry.getLoc();
@@ -299,6 +305,28 @@ LogicalResult MemoryPlan::rewrite() {
   return success();
 }
 
+/// Leaves the arena's size as text, where it is made of plain arithmetic.
+void MemoryPlan::describeArena(ModuleOp module, const ArenaLayout &layout,
+                               ArrayRef<Value> symbols) {
+  auto nameOf = [&](Value value) -> std::string {
+    auto found = llvm::find(symbols, value);
+    return found == symbols.end()
+               ? ""
+               : interface.dimensions[found - symbols.begin()];
+  };
+  SizeFormula shared, own;
+  for (auto [bytes, isOwn] : llvm::zip(layout.bytes, isPrivate)) {
+    std::optional<SizeFormula> formula = SizeFormula::of(bytes, nameOf);
+    if (!formula)
+      return;
+    SizeFormula &total = isOwn ? own : shared;
+    total = total + formula->roundedUp(arenaAlignment);
+  }
+  Builder builder(module.getContext());
+  module->setAttr(arenaFormulaName, builder.getStringAttr(shared.text()));
+  module->setAttr(rankFormulaName, builder.getStringAttr(own.text()));
+}
+
 /// gatefold_arena_bytes(symbols, ranks), gatefold_prepare_arena_bytes(). Runs
 /// before `rewrite`.
 LogicalResult MemoryPlan::makeArenaFunction(ModuleOp module) {
@@ -344,9 +372,11 @@ LogicalResult MemoryPlan::makeArenaFunction(ModuleOp module) {
   if (failed(layout))
     return failure();
   Value total = layout->shared;
-  if (function.hasOpenArena)
+  if (function.hasOpenArena) {
+    describeArena(module, *layout, symbols);
     total = sizes.add(total,
                       sizes.multiply(layout->own, arenaBytes.getArgument(1)));
+  }
   func::ReturnOp::create(builder, loc, sizes.orMinusOne(total));
   return success();
 }

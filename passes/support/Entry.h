@@ -45,6 +45,12 @@ inline constexpr llvm::StringLiteral prepareFunction = "gatefold_prepare_entry";
 inline constexpr llvm::StringLiteral prepareArenaFunction =
     "gatefold_prepare_arena_bytes";
 
+/// Attributes of the module: the bytes of the arena as text in the names of the
+/// open dimensions, for what all ranks share and for each rank. Missing where
+/// they are not a formula that people can read.
+inline constexpr llvm::StringLiteral arenaFormulaName = "gf.arena_formula";
+inline constexpr llvm::StringLiteral rankFormulaName = "gf.rank_arena_formula";
+
 /// Attribute of an argument of the entry: what it is made from, in `prepare`.
 inline constexpr llvm::StringLiteral preparedName = "gf.prepared";
 

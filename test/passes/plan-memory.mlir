@@ -170,3 +170,35 @@ module attributes {gf.description = {dimensions = [], entry = "f", equal = [], m
   // CHECK-SAME: %{{.*}}: !llvm.ptr, %[[RANKS:.*]]: i64) -> i64
   // CHECK: arith.mulsi_extended %[[RANKS]], %c128_i64
 }
+
+// -----
+
+#open = affine_map<()[s0] -> (s0, 3)>
+// What ranks share, and what each has, as text: a slot is as large as the larger of
+// its buffers, rounded up.
+// CHECK: module attributes {gf.arena_formula = "64*B*max(3, ceil(B / 8)) + round64(12*B)"
+// CHECK-SAME: gf.rank_arena_formula = "128"
+module attributes {gf.description = {dimensions = ["B"], entry = "f", equal = [], messages = [],
+    tensors = [{name = "x", role = 0 : i64, shape = #open, type = tensor<?x3xf32>}]}} {
+  func.func @gatefold_run_entry(%x: memref<?x3xf32>) {
+    %c0 = arith.constant 0 : index
+    %c7 = arith.constant 7 : index
+    %c8 = arith.constant 8 : index
+    %one = arith.constant 1.0 : f32
+    %rows = memref.dim %x, %c0 : memref<?x3xf32>
+    %kept = memref.alloc(%rows) : memref<?x3xf32>
+    linalg.copy ins(%x : memref<?x3xf32>) outs(%kept : memref<?x3xf32>)
+    %first = memref.alloc(%rows) : memref<?x48xf32>
+    linalg.fill ins(%one : f32) outs(%first : memref<?x48xf32>)
+    %more = arith.addi %rows, %c7 : index
+    %eighths = arith.divui %more, %c8 : index
+    %second = memref.alloc(%rows, %eighths) : memref<?x?x16xf32>
+    linalg.fill ins(%one : f32) outs(%second : memref<?x?x16xf32>)
+    scf.forall (%i) in (4) {
+      %own = memref.alloc() : memref<32xf32>
+      linalg.fill ins(%one : f32) outs(%own : memref<32xf32>)
+    }
+    linalg.copy ins(%kept : memref<?x3xf32>) outs(%x : memref<?x3xf32>)
+    return
+  }
+}

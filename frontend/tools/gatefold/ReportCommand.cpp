@@ -5,6 +5,7 @@
 #include "frontend/tools/gatefold/Commands.h"
 #include "frontend/tools/gatefold/Session.h"
 #include "frontend/tools/gatefold/Weights.h"
+#include "passes/support/Entry.h"
 
 using namespace llvm;
 
@@ -68,8 +69,7 @@ bool isWithin(ArrayRef<mlir::FileLineColLoc> inner,
 /// Whether nothing tells one from the other for whoever reads the text.
 bool areAlike(const Compilation::Scheduled &a,
               const Compilation::Scheduled &b) {
-  return a.what == b.what && a.algorithm == b.algorithm &&
-         a.sizeName == b.sizeName && a.size == b.size;
+  return a.what == b.what && a.algorithm == b.algorithm && a.sizes == b.sizes;
 }
 
 /// The operations in the order of the program, then one that has the other
@@ -162,8 +162,9 @@ void addSchedule(json::Object &document, const Compilation &compilation) {
                         {"algorithm", algorithm},
                         {"count", operation.count},
                         {"remarks", remarksJson(operation)}};
-    if (algorithm != "naive" && !operation.scheduled->sizeName.empty())
-      object[operation.scheduled->sizeName] = operation.scheduled->size;
+    if (algorithm != "naive")
+      for (const auto &[name, size] : operation.scheduled->sizes)
+        object[name] = size;
     addPlace(object, operation.scheduled->location);
     scheduled.push_back(std::move(object));
   }
@@ -177,9 +178,9 @@ void printSchedule(const Compilation &compilation, PrintRow row) {
     if (operation.scheduled) {
       const Compilation::Scheduled &scheduled = *operation.scheduled;
       std::string algorithm = algorithmOf(operation);
-      if (algorithm != "naive" && !scheduled.sizeName.empty())
-        algorithm +=
-            ", " + scheduled.sizeName + "=" + std::to_string(scheduled.size);
+      if (algorithm != "naive")
+        for (const auto &[name, size] : scheduled.sizes)
+          algorithm += ", " + name + "=" + std::to_string(size);
       row(scheduled.what,
           algorithm + " at " + placeText(operation.places) +
               (operation.count == 1
@@ -194,6 +195,12 @@ void printSchedule(const Compilation &compilation, PrintRow row) {
           Twine(remark->words) + (place.empty() ? "" : " at ") + place);
     }
   }
+}
+
+/// What a pass left at the module; empty where it left nothing.
+std::string textAttribute(Compilation &compilation, StringRef name) {
+  auto text = compilation.getModule()->getAttrOfType<mlir::StringAttr>(name);
+  return text ? text.getValue().str() : "";
 }
 
 } // namespace
@@ -235,6 +242,12 @@ ExitStatus runReport(const CommandLine &line) {
   }
   int64_t perThread = withTwo - arena;
 
+  std::string formula, formulaPerThread;
+  if (Compilation *compilation = session.getCompilation()) {
+    formula = textAttribute(*compilation, arenaFormulaName);
+    formulaPerThread = textAttribute(*compilation, rankFormulaName);
+  }
+
   const text::Program *program = session.getCompilation()
                                      ? session.getCompilation()->getProgram()
                                      : nullptr;
@@ -256,6 +269,10 @@ ExitStatus runReport(const CommandLine &line) {
       addSchedule(document, *session.getCompilation());
     if (!where.empty())
       document["arena_at"] = where;
+    if (!formula.empty()) {
+      document["arena_formula"] = formula;
+      document["arena_formula_per_thread"] = formulaPerThread;
+    }
     if (cost) {
       document["operations"] = sizeJson(cost->operations);
       document["input_bytes"] = sizeJson(cost->inputBytes);
@@ -299,6 +316,10 @@ ExitStatus runReport(const CommandLine &line) {
                    (isAnyUnknown ? "; give --dim for other sizes" : ""));
   if (perThread)
     row("  a thread more", grouped(perThread) + " bytes");
+  if (!where.empty() && !formula.empty()) {
+    row("  for all threads", formula + " bytes");
+    row("  for each thread", formulaPerThread + " bytes");
+  }
   if (session.getCompilation())
     printSchedule(*session.getCompilation(), row);
   else

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """gatefold report."""
 
+import math
+
 from driver import gatefold, refusal, write
 
 
@@ -52,6 +54,48 @@ def test_json_of_open_dimensions(small):
     found = gatefold("report", small, "--json").json
     assert found["arena_at"] == "B=1"
     assert isinstance(found["operations"], str) and "B" in found["operations"]
+
+
+ATTENTIVE = """import cells, attention
+model m(x: [B, T, 24], lengths: i64[B]) -> ([B, T, 30], [B, T, 5]) {
+  param rnn: lstm(H=15, bidirectional=true), small: gru(H=5)
+  y, _ = scan(rnn, x, lengths=lengths)
+  z, _ = scan(small, y)
+  return dot_product(y, y, y), z
+}
+"""
+
+
+def test_arena_as_a_formula(tmp_path):
+    """The formulas give the bytes that the compiled code asks for, with one thread and for
+    each more; a library has the code alone."""
+    path = write(tmp_path / "m.gf", ATTENTIVE)
+    library = tmp_path / "libm.so"
+    gatefold("compile", path, "-o", library)
+    found = gatefold("report", path, "--json").json
+    formulas = found["arena_formula"], found["arena_formula_per_thread"]
+    lines = gatefold("report", path).out.splitlines()
+    for title, formula in zip(("all threads", "each thread"), formulas):
+        assert f"  for {title}   {formula} bytes" in lines
+    for sizes in ({"B": 1, "T": 1}, {"B": 3, "T": 65}, {"B": 40, "T": 500}, {"B": 2, "T": 0}):
+        dims = ",".join(f"{name}={size}" for name, size in sizes.items())
+        at_sizes = gatefold("report", library, "--dim", dims, "--json").json
+        assert "arena_formula" not in at_sizes
+        names = {
+            "__builtins__": {"max": max, "min": min, "ceil": math.ceil},
+            "round64": lambda size: (size + 63) // 64 * 64,
+        }
+        shared, own = (eval(formula, names, dict(sizes)) for formula in formulas)
+        assert own == at_sizes["arena_bytes_per_thread"]
+        assert shared + own == at_sizes["arena_bytes"]
+
+
+def test_known_sizes_need_no_formula(small):
+    found = gatefold("report", small, "--dim", "B=10", "--json").json
+    assert int(found["arena_formula"]) + int(found["arena_formula_per_thread"]) == (
+        found["arena_bytes"]
+    )
+    assert "for all threads" not in gatefold("report", small, "--dim", "B=10").out
 
 
 def test_f64_takes_twice_the_bytes(small):

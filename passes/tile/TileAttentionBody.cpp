@@ -251,7 +251,13 @@ static Attribute evaluate(Operation *op, ArrayRef<Attribute> operands) {
   SmallVector<OpFoldResult> results;
   if (failed(op->fold(operands, results)) || results.empty())
     return {};
-  return dyn_cast<Attribute>(results.front());
+  if (auto value = dyn_cast<Attribute>(results.front()))
+    return value;
+  // One of the operands, as of x - 0.
+  for (auto [operand, value] : llvm::zip(op->getOperands(), operands))
+    if (operand == cast<Value>(results.front()))
+      return value;
+  return {};
 }
 
 Attribute AttentionBody::hiddenOfBody(LinalgOp structured, Value yielded) {

@@ -69,8 +69,9 @@ func.func @causal(%q: tensor<2x?x8xf32>, %k: tensor<2x?x8xf32>, %v: tensor<2x?x7
 #one = affine_map<(d0) -> (0)>
 
 // Two maps, one product with the values: e1 - l e2 s1/s2, divided by s1 at the end. The
-// heads that share keys share their panels.
-// REMARK: remark: {{.*}}attention: resident, 12 query rows, 2 maps, keys in panels of 64
+// heads that share keys share their panels. Of keys that a query does not see, 0 - l * 0 is 0,
+// so that they are left out.
+// REMARK: remark: {{.*}}attention: resident, 12 query rows, 2 maps, keys in panels of 64"
 // CHECK-LABEL: func @differential
 // CHECK-SAME: %{{.*}}: tensor<3x?x8xf32>, %{{.*}}: tensor<3x?x8xf32>, %[[K:.*]]: tensor<1x?x8xf32>
 func.func @differential(%q1: tensor<3x?x8xf32>, %q2: tensor<3x?x8xf32>, %k: tensor<1x?x8xf32>,
@@ -97,7 +98,7 @@ func.func @differential(%q1: tensor<3x?x8xf32>, %q2: tensor<3x?x8xf32>, %k: tens
   %c1 = arith.constant 1 : index
   %n = tensor.dim %k, %c1 : tensor<1x?x8xf32>
   %y = gf.attention queries(%q1, %q2, %l : tensor<3x?x8xf32>, tensor<3x?x8xf32>, tensor<3x?x1xf32>)
-      keys(%k : tensor<1x?x8xf32>)
+      keys(%k : tensor<1x?x8xf32>) causal
       attributes {gf.algorithm = "resident", gf.query_block = 12} -> tensor<3x?x8xf32> {
   ^row(%q1r: tensor<8xf32>, %q2r: tensor<8xf32>, %lr: tensor<1xf32>, %kr: tensor<?x8xf32>,
        %r: index, %position: index):

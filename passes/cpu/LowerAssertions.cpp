@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- LowerAssertions.cpp - The code of a run that fails -----------------===//
 //
-// The entry returns 0, or the code of the first assertion that fails.
+// The entry returns 0, or the code of the first assertion that fails. So does a
+// function of a part of it.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/GatefoldOps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "passes/cpu/Passes.h"
 #include "passes/support/Entry.h"
 #include "runtime/Description.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_LOWERASSERTIONS
@@ -18,39 +21,86 @@ namespace gatefold {
 using namespace mlir;
 using namespace gatefold;
 
-static LogicalResult returnCodes(func::FuncOp entry) {
-  SmallVector<cf::AssertOp> assertions;
+/// Whether a run may end here: what is called then returns its code.
+static bool mayEndRun(Operation *op, const llvm::DenseSet<StringAttr> &parts) {
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return parts.contains(call.getCalleeAttr().getAttr());
+  return isa<cf::AssertOp, TeamBarrierOp>(op);
+}
+
+/// The functions in which a run may end, the entries apart.
+static llvm::DenseSet<StringAttr> findParts(ModuleOp module) {
+  llvm::DenseSet<StringAttr> parts;
+  size_t known;
+  do {
+    known = parts.size();
+    for (auto function : module.getOps<func::FuncOp>()) {
+      bool isPart = function
+                        .walk([&](Operation *op) {
+                          return mayEndRun(op, parts) ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
+                        })
+                        .wasInterrupted();
+      if (isPart)
+        parts.insert(function.getSymNameAttr());
+    }
+  } while (parts.size() > known);
+  return parts;
+}
+
+static LogicalResult returnCodes(func::FuncOp function,
+                                 const llvm::DenseSet<StringAttr> &parts) {
+  if (function.getNumResults() != 0)
+    return function->emitError("returns something already");
+  SmallVector<Operation *> ends;
   SmallVector<func::ReturnOp> returns;
-  entry.walk([&](cf::AssertOp op) { assertions.push_back(op); });
-  entry.walk([&](func::ReturnOp op) { returns.push_back(op); });
-  OpBuilder builder(entry.getContext());
-  entry->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
-                 builder.getUnitAttr());
+  function.walk([&](Operation *op) {
+    if (mayEndRun(op, parts) && !isa<TeamBarrierOp>(op))
+      ends.push_back(op);
+    else if (auto end = dyn_cast<func::ReturnOp>(op))
+      returns.push_back(end);
+  });
+  OpBuilder builder(function.getContext());
   Type i32 = builder.getI32Type();
-  auto makeReturn = [&](Location loc, int32_t code) {
-    Value value = arith::ConstantIntOp::create(builder, loc, i32, code);
-    func::ReturnOp::create(builder, loc, value);
+  auto makeCode = [&](Location loc, int32_t code) -> Value {
+    return arith::ConstantIntOp::create(builder, loc, i32, code);
   };
   for (func::ReturnOp op : returns) {
     builder.setInsertionPoint(op);
-    makeReturn(op.getLoc(), GATEFOLD_RUN_OK);
+    func::ReturnOp::create(builder, op.getLoc(),
+                           makeCode(op.getLoc(), GATEFOLD_RUN_OK));
     op.erase();
   }
-  entry.setFunctionType(builder.getFunctionType(entry.getArgumentTypes(), i32));
+  function.setFunctionType(
+      builder.getFunctionType(function.getArgumentTypes(), i32));
 
   Block *failed = nullptr;
-  for (cf::AssertOp op : assertions) {
+  for (Operation *op : ends) {
+    Location loc = op->getLoc();
     if (!isa<func::FuncOp>(op->getParentOp()))
-      return op.emitError("stands in a region; run this after scf-to-cf");
+      return op->emitError("stands in a region; run this after scf-to-cf");
     if (!failed) {
-      failed = builder.createBlock(&entry.getBody(), entry.getBody().end());
-      makeReturn(op.getLoc(), GATEFOLD_RUN_EMPTY_REDUCTION);
+      Region &body = function.getBody();
+      failed = builder.createBlock(&body, body.end(), {i32}, {loc});
+      func::ReturnOp::create(builder, loc, failed->getArgument(0));
     }
-    Block *block = op->getBlock();
-    Block *rest = block->splitBlock(op->getNextNode());
+    Block *rest = op->getBlock()->splitBlock(op->getNextNode());
     builder.setInsertionPoint(op);
-    cf::CondBranchOp::create(builder, op.getLoc(), op.getArg(), rest, failed);
-    op.erase();
+    Value isFine, code;
+    if (auto assertion = dyn_cast<cf::AssertOp>(op)) {
+      isFine = assertion.getArg();
+      code = makeCode(loc, GATEFOLD_RUN_EMPTY_REDUCTION);
+    } else {
+      auto call = cast<func::CallOp>(op);
+      code = func::CallOp::create(builder, loc, call.getCallee(),
+                                  TypeRange{i32}, call.getOperands())
+                 .getResult(0);
+      isFine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                     code, makeCode(loc, GATEFOLD_RUN_OK));
+    }
+    cf::CondBranchOp::create(builder, loc, isFine, rest, ValueRange(), failed,
+                             ValueRange(code));
+    op->erase();
   }
   return success();
 }
@@ -65,14 +115,19 @@ struct LowerAssertions : gatefold::impl::LowerAssertionsBase<LowerAssertions> {
     auto functions = findEntryFunctions(module, *interface, /*haveArena=*/true);
     if (failed(functions))
       return signalPassFailure();
+    llvm::DenseSet<StringAttr> parts = findParts(module);
+    llvm::SetVector<Operation *> changed;
     for (EntryFunction &entry : *functions) {
-      if (entry.function.getNumResults() != 0) {
-        entry.function->emitError("returns something already");
-        return signalPassFailure();
-      }
-      if (failed(returnCodes(entry.function)))
-        return signalPassFailure();
+      entry.function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
+                              UnitAttr::get(&getContext()));
+      changed.insert(entry.function);
     }
+    for (auto function : module.getOps<func::FuncOp>())
+      if (parts.contains(function.getSymNameAttr()))
+        changed.insert(function);
+    for (Operation *function : changed)
+      if (failed(returnCodes(cast<func::FuncOp>(function), parts)))
+        return signalPassFailure();
   }
 };
 } // namespace

@@ -225,7 +225,9 @@ def LowerAssertions : Pass<"gf-lower-assertions", "::mlir::ModuleOp"> {
   let summary = "The entry returns a code where an assertion fails";
   let description = [{
     The entry returns an i32: 0, or GATEFOLD_RUN_EMPTY_REDUCTION at the first
-    `cf.assert` that fails. Runs on blocks, after scf-to-cf.
+    `cf.assert` that fails. So does a function of a part of the entry with assertions or
+    barriers; who calls it returns its code unless that is 0. Runs on blocks, after
+    scf-to-cf.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- LowerTeam.cpp - Ranks as arguments, barriers as calls --------------===//
 //
-// The entry takes its rank, the number of ranks and the team of the runtime.
+// The entry takes its rank, the number of ranks and the team of the runtime,
+// and passes them to functions of parts of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,24 +21,69 @@ using namespace gatefold;
 /// runtime/Team.h
 static constexpr StringLiteral barrierFunction = "gatefold_team_barrier";
 
-static LogicalResult lowerTeam(ModuleOp module, func::FuncOp entry) {
-  OpBuilder builder(entry.getContext());
-  Location loc = entry.getLoc();
+static bool isOfTeam(Operation *op, const llvm::DenseSet<StringAttr> &members) {
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return members.contains(call.getCalleeAttr().getAttr());
+  return isa<TeamRankOp, TeamSizeOp, TeamBarrierOp>(op);
+}
+
+/// The entry and the functions of parts of it that know the team.
+static llvm::DenseSet<StringAttr> findMembers(ModuleOp module,
+                                              func::FuncOp entry) {
+  llvm::DenseSet<StringAttr> members = {entry.getSymNameAttr()};
+  size_t known;
+  do {
+    known = members.size();
+    for (auto function : module.getOps<func::FuncOp>()) {
+      bool isMember = function
+                          .walk([&](Operation *op) {
+                            return isOfTeam(op, members)
+                                       ? WalkResult::interrupt()
+                                       : WalkResult::advance();
+                          })
+                          .wasInterrupted();
+      if (isMember)
+        members.insert(function.getSymNameAttr());
+    }
+  } while (members.size() > known);
+  return members;
+}
+
+static void declareBarrier(ModuleOp module) {
+  if (module.lookupSymbol(barrierFunction))
+    return;
+  OpBuilder builder(module.getContext());
+  builder.setInsertionPointToEnd(module.getBody());
+  Type pointer = LLVM::LLVMPointerType::get(module.getContext());
+  auto barrier = func::FuncOp::create(
+      builder, module.getLoc(), barrierFunction,
+      builder.getFunctionType({pointer}, {builder.getI32Type()}));
+  barrier.setPrivate();
+}
+
+static LogicalResult lowerTeam(ModuleOp module, func::FuncOp function,
+                               const llvm::DenseSet<StringAttr> &members) {
+  OpBuilder builder(function.getContext());
+  Location loc = function.getLoc();
   Type index = builder.getIndexType(), i32 = builder.getI32Type();
-  Type pointer = LLVM::LLVMPointerType::get(entry.getContext());
+  Type pointer = LLVM::LLVMPointerType::get(function.getContext());
   for (Type type : {index, index, pointer})
-    if (failed(entry.insertArgument(entry.getNumArguments(), type, {}, loc)))
+    if (failed(
+            function.insertArgument(function.getNumArguments(), type, {}, loc)))
       return failure();
-  auto [rank, ranks, team] = std::tuple(entry.getArguments().take_back(3)[0],
-                                        entry.getArguments().take_back(3)[1],
-                                        entry.getArguments().take_back(3)[2]);
+  ValueRange added = function.getArguments().take_back(3);
+  Value rank = added[0], ranks = added[1], team = added[2];
   SmallVector<Operation *> operations;
-  entry.walk([&](Operation *op) {
-    if (isa<TeamRankOp, TeamSizeOp, TeamBarrierOp>(op))
+  function.walk([&](Operation *op) {
+    if (isOfTeam(op, members))
       operations.push_back(op);
   });
   Block *failed = nullptr;
   for (Operation *op : operations) {
+    if (isa<func::CallOp>(op)) {
+      op->insertOperands(op->getNumOperands(), added);
+      continue;
+    }
     if (isa<TeamRankOp, TeamSizeOp>(op)) {
       op->getResult(0).replaceAllUsesWith(isa<TeamRankOp>(op) ? rank : ranks);
       op->erase();
@@ -46,13 +92,11 @@ static LogicalResult lowerTeam(ModuleOp module, func::FuncOp entry) {
     if (!isa<func::FuncOp>(op->getParentOp()))
       return op->emitOpError("stands in a region; run this after scf-to-cf");
     if (!failed) {
-      builder.setInsertionPointToEnd(module.getBody());
-      auto barrier =
-          func::FuncOp::create(builder, loc, barrierFunction,
-                               builder.getFunctionType({pointer}, {i32}));
-      barrier.setPrivate();
-      failed = builder.createBlock(&entry.getBody(), entry.getBody().end(),
-                                   {i32}, {loc});
+      if (!llvm::equal(function.getResultTypes(), ArrayRef<Type>{i32}))
+        return op->emitOpError("stands in a function that returns no code");
+      declareBarrier(module);
+      Region &body = function.getBody();
+      failed = builder.createBlock(&body, body.end(), {i32}, {loc});
       func::ReturnOp::create(builder, loc, failed->getArgument(0));
     }
     // The code of another rank that has failed.
@@ -81,8 +125,14 @@ struct LowerTeam : gatefold::impl::LowerTeamBase<LowerTeam> {
           << runFunction << "' that returns a code";
       return signalPassFailure();
     }
-    if (failed(lowerTeam(module, entry)))
-      signalPassFailure();
+    llvm::DenseSet<StringAttr> members = findMembers(module, entry);
+    SmallVector<func::FuncOp> functions;
+    for (auto function : module.getOps<func::FuncOp>())
+      if (members.contains(function.getSymNameAttr()))
+        functions.push_back(function);
+    for (func::FuncOp function : functions)
+      if (failed(lowerTeam(module, function, members)))
+        return signalPassFailure();
   }
 };
 } // namespace

@@ -97,8 +97,9 @@ def LowerTeam : Pass<"gf-lower-team", "::mlir::ModuleOp"> {
   let description = [{
     The entry takes three arguments more: its rank, the number of ranks, and the team
     of the runtime, null for one rank. A barrier calls `gatefold_team_barrier`, and the
-    entry returns the code that it gives unless that is 0: some rank has failed. Runs
-    on blocks, after gf-lower-assertions.
+    entry returns the code that it gives unless that is 0: some rank has failed. So
+    does a function of a part of the entry that knows the team. Runs on blocks, after
+    gf-lower-assertions.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",

@@ -49,3 +49,41 @@ func.func @gatefold_run_entry(%n: index) -> i32 {
   }
   return %code : i32
 }
+
+// -----
+
+// A part of the entry takes what the entry takes.
+// CHECK-LABEL: func @gatefold_run_entry(
+// CHECK-SAME: %[[RANK:.*]]: index, %[[RANKS:.*]]: index, %[[TEAM:.*]]: !llvm.ptr) -> i32
+// CHECK: call @part(%{{.*}}, %[[RANK]], %[[RANKS]], %[[TEAM]]) : (i32, index, index, !llvm.ptr) -> i32
+// CHECK: call @apart() : () -> ()
+func.func @gatefold_run_entry() -> i32 {
+  %code = arith.constant 0 : i32
+  %of_part = func.call @part(%code) : (i32) -> i32
+  func.call @apart() : () -> ()
+  return %of_part : i32
+}
+// CHECK-LABEL: func private @part(
+// CHECK-SAME: %{{.*}}: i32, %{{.*}}: index, %{{.*}}: index, %[[TEAM:.*]]: !llvm.ptr) -> i32
+// CHECK: call @gatefold_team_barrier(%[[TEAM]])
+func.func private @part(%code: i32) -> i32 {
+  gf.team_barrier
+  return %code : i32
+}
+// CHECK-LABEL: func private @apart() {
+func.func private @apart() {
+  return
+}
+
+// -----
+
+func.func @gatefold_run_entry() -> i32 {
+  %code = arith.constant 0 : i32
+  func.call @part() : () -> ()
+  return %code : i32
+}
+func.func private @part() {
+  // expected-error@+1 {{stands in a function that returns no code}}
+  gf.team_barrier
+  return
+}

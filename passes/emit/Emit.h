@@ -23,8 +23,6 @@ struct EmitOptions {
   std::string target = "native";
   /// Symbols of the library begin with NAME_; a C identifier.
   std::string name;
-  /// 0 to 3.
-  unsigned optimizationLevel = 3;
   /// Weights to embed, by parameter name, contiguous; empty: none.
   std::vector<std::pair<std::string, llvm::ArrayRef<char>>> embeddedWeights;
 };

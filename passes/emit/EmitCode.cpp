@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- EmitCode.cpp - From the llvm dialect to an object ------------------===//
 //
-// Translates, adds the interface, optimises, generates code.
+// Translates, adds the interface, has it optimized, generates code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,12 +10,12 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "passes/emit/Emit.h"
 #include "passes/emit/EmitDescription.h"
+#include "passes/emit/OptimizeCode.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -72,13 +72,9 @@ makeTargetMachine(const EmitOptions &options) {
   // One rounding less where passes ask for it, nowhere else: bits do not depend
   // on what happens to stand side by side.
   targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  auto level = options.optimizationLevel == 0 ? llvm::CodeGenOptLevel::None
-               : options.optimizationLevel == 1
-                   ? llvm::CodeGenOptLevel::Less
-                   : llvm::CodeGenOptLevel::Default;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, processor, features.getString(), targetOptions, llvm::Reloc::PIC_,
-      llvm::CodeModel::Small, level));
+      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
   if (!machine)
     return llvm::createStringError("no code for target '%s'",
                                    options.target.c_str());
@@ -199,42 +195,6 @@ static void emitExports(llvm::Module &module, llvm::GlobalVariable *description,
 // Code
 //===----------------------------------------------------------------------===//
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
-                     unsigned level) {
-  llvm::PipelineTuningOptions tuning;
-  // Straight-line code is rare here, and looking for vectors in it takes time.
-  // So do copies of loop bodies: loops that gain by them say so themselves.
-  tuning.SLPVectorization = false;
-  tuning.LoopUnrolling = false;
-  tuning.LoopInterleaving = false;
-  // These find nothing in the entry, which calls kernels in a row, but take
-  // time with the square of its length and more.
-  llvm::PassInstrumentationCallbacks callbacks;
-  callbacks.registerShouldRunOptionalPassCallback(
-      [](llvm::StringRef pass, llvm::Any) {
-        return pass != "ConstraintEliminationPass" &&
-               pass != "CalledValuePropagationPass";
-      });
-  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager callGraph;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(callGraph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, callGraph, modules);
-  llvm::OptimizationLevel chosen = level == 0   ? llvm::OptimizationLevel::O0
-                                   : level == 1 ? llvm::OptimizationLevel::O1
-                                   : level == 2 ? llvm::OptimizationLevel::O2
-                                                : llvm::OptimizationLevel::O3;
-  llvm::ModulePassManager manager =
-      level == 0 ? builder.buildO0DefaultPipeline(chosen)
-                 : builder.buildPerModuleDefaultPipeline(chosen);
-  manager.run(module, modules);
-}
-
 static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 generate(llvm::Module &module, llvm::TargetMachine &machine, CodeForm form) {
   llvm::SmallVector<char, 0> code;
@@ -317,6 +277,6 @@ gatefold::emitCode(mlir::ModuleOp module, const EmitOptions &options,
   if (llvm::verifyModule(*translated, &faultStream))
     return llvm::createStringError("the translated module is malformed: %s",
                                    fault.c_str());
-  optimize(*translated, **machine, options.optimizationLevel);
+  optimizeCode(*translated, **machine);
   return generate(*translated, **machine, form);
 }

@@ -25,8 +25,9 @@ namespace gatefold {
 // Plan
 //===----------------------------------------------------------------------===//
 
-/// Where an operand has the element of the next lane.
-enum class LaneAccess { Same, Adjacent, Apart };
+/// Where an operand has the element of the next lane. Turned: apart, but side
+/// by side along another loop, so that blocks are turned over in registers.
+enum class LaneAccess { Same, Adjacent, Apart, Turned };
 
 /// How the body adds a term to a result that all lanes share.
 struct LaneCombiner {
@@ -35,6 +36,17 @@ struct LaneCombiner {
   unsigned accumulator;
   /// Changes nothing where it is combined.
   mlir::TypedAttr neutral;
+};
+
+/// Two results of which one is the largest (or least) element and the other its
+/// place, the first one if several are equal.
+struct LaneChoice {
+  unsigned best, place;
+  /// Compares an element with the best so far, which is operand `bestOperand`.
+  mlir::Operation *compare;
+  unsigned bestOperand;
+  /// NaN comes before every number.
+  bool prefersNaN;
 };
 
 /// Accumulators of a result that is reduced across lanes: the vector at place v
@@ -56,6 +68,12 @@ struct VectorPlan {
   /// how lanes are combined into it.
   llvm::SmallVector<bool> isCarried;
   llvm::SmallVector<std::optional<LaneCombiner>> combiners;
+  /// Results that have no combiner of their own.
+  std::optional<LaneChoice> choice;
+  /// If operands are turned: along which loop they are side by side, and of how
+  /// many of its steps a block is.
+  std::optional<unsigned> turnedDim;
+  int64_t turnedSteps = 1;
   /// Values of the body that differ between lanes.
   llvm::DenseSet<mlir::Value> varying;
   /// Instructions for an element, roughly.
@@ -74,6 +92,15 @@ bool isLaneType(mlir::Type type);
 /// combines.
 std::optional<LaneCombiner> findLaneCombiner(mlir::BlockArgument argument,
                                              mlir::Value yielded);
+
+/// The results of an arg max or arg min along a loop.
+std::optional<LaneChoice> findLaneChoice(mlir::linalg::LinalgOp op,
+                                         unsigned dim);
+
+/// The type of an element in memory: a vector of i1 has a bit for each, and
+/// masked vectors of halves are taken apart by conversions where there is no
+/// instruction.
+mlir::Type memoryType(mlir::Type element);
 
 /// Fills in what varies between the lanes of a plan. Empty if all of it has a
 /// vector form, else the reason.
@@ -118,6 +145,12 @@ public:
   llvm::SmallVector<mlir::Value> placeOf(mlir::OpBuilder &builder,
                                          mlir::OpOperand &operand,
                                          llvm::ArrayRef<mlir::Value> indices);
+  /// Reads the turned operands for the next `plan.turnedSteps` steps of their
+  /// loop; lanes from `end` on (null for none) are not read.
+  void loadTurned(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Value> indices,
+                  mlir::Value end);
+  /// The step of which load() then gives them; none: each on its own.
+  void useTurned(std::optional<int64_t> step) { turnedStep = step; }
   mlir::VectorType vectorOf(mlir::Type element) const {
     return mlir::VectorType::get({plan.lanes}, element);
   }
@@ -147,6 +180,9 @@ private:
   const VectorPlan &plan;
   mlir::Location loc;
   llvm::SmallVector<mlir::AffineMap> maps;
+  /// Of each operand, if it is turned, the vectors for the steps of a block.
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>> turned;
+  std::optional<int64_t> turnedStep;
 };
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/cpu/LinalgToVectors.h"
 #include "passes/cpu/Passes.h"
+#include "passes/cpu/Turn.h"
 
 using namespace mlir;
 using namespace gatefold;
@@ -47,10 +48,7 @@ SmallVector<Value> VectorBody::placeOf(OpBuilder &builder, OpOperand &operand,
   return place;
 }
 
-/// The type of an element in memory: a vector of i1 has a bit for each, and
-/// masked vectors of halves are taken apart by conversions where there is no
-/// instruction.
-static Type memoryType(Type element) {
+Type gatefold::memoryType(Type element) {
   if (element.isInteger(1))
     return IntegerType::get(element.getContext(), 8);
   if (element.isF16() || element.isBF16())
@@ -152,6 +150,9 @@ Value VectorBody::load(OpBuilder &builder, OpOperand &operand,
   if (plan.accesses[operand.getOperandNumber()] == LaneAccess::Adjacent)
     return loadAdjacent(builder, operand.get(),
                         placeOf(builder, operand, indices), mask);
+  if (turnedStep &&
+      plan.accesses[operand.getOperandNumber()] == LaneAccess::Turned)
+    return turned[operand.getOperandNumber()][*turnedStep];
   // Places are linear in the lane: steps from one to the next are equal.
   SmallVector<Value> next(indices);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
@@ -172,6 +173,40 @@ Value VectorBody::load(OpBuilder &builder, OpOperand &operand,
         builder, loc, broadcast(builder, place[index]), steps);
   }
   return gather(builder, operand.get(), place, mask);
+}
+
+void VectorBody::loadTurned(OpBuilder &builder, ArrayRef<Value> indices,
+                            Value end) {
+  turned.assign(op->getNumOperands(), {});
+  Value last;
+  if (end) {
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    last = arith::SubIOp::create(builder, loc, end, one);
+  }
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (plan.accesses[operand.getOperandNumber()] != LaneAccess::Turned)
+      continue;
+    Value memory = memoryOf(builder, loc, operand.get());
+    Type stored = cast<MemRefType>(memory.getType()).getElementType();
+    Type element = cast<MemRefType>(operand.get().getType()).getElementType();
+    auto pieceType = VectorType::get({plan.turnedSteps}, stored);
+    SmallVector<Value> places(indices);
+    auto loadPiece = [&](int64_t lane) -> Value {
+      Value offset = arith::ConstantIndexOp::create(builder, loc, lane);
+      Value row =
+          arith::AddIOp::create(builder, loc, indices[plan.dim], offset);
+      // What stands in for rows that are not there is masked later.
+      if (last)
+        row = arith::MinSIOp::create(builder, loc, row, last);
+      places[plan.dim] = row;
+      return vector::LoadOp::create(builder, loc, pieceType, memory,
+                                    placeOf(builder, operand, places));
+    };
+    SmallVector<Value> &values = turned[operand.getOperandNumber()];
+    for (Value value :
+         turnRows(builder, loc, plan.lanes, plan.turnedSteps, loadPiece))
+      values.push_back(fromMemory(builder, loc, value, element));
+  }
 }
 
 void VectorBody::store(OpBuilder &builder, OpOperand &operand, Value value,

@@ -81,6 +81,106 @@ std::optional<LaneCombiner> gatefold::findLaneCombiner(BlockArgument argument,
 }
 
 //===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+/// x better than `best`: greater or less, or NaN where `best` is a number.
+static std::optional<LaneChoice> matchBetter(Value condition, Value x,
+                                             Value best) {
+  LaneChoice choice = {};
+  if (auto either = condition.getDefiningOp<arith::OrIOp>()) {
+    auto both = either.getRhs().getDefiningOp<arith::AndIOp>();
+    auto isNaN =
+        both ? both.getLhs().getDefiningOp<arith::CmpFOp>() : arith::CmpFOp();
+    auto isNumber =
+        both ? both.getRhs().getDefiningOp<arith::CmpFOp>() : arith::CmpFOp();
+    if (!isNaN || !isNumber ||
+        isNaN.getPredicate() != arith::CmpFPredicate::UNO ||
+        isNumber.getPredicate() != arith::CmpFPredicate::ORD ||
+        isNaN.getLhs() != x || isNaN.getRhs() != x ||
+        isNumber.getLhs() != best || isNumber.getRhs() != best)
+      return std::nullopt;
+    choice.prefersNaN = true;
+    condition = either.getLhs();
+  }
+  choice.compare = condition.getDefiningOp();
+  bool isStrict =
+      TypeSwitch<Operation *, bool>(choice.compare)
+          .Case([](arith::CmpFOp op) {
+            return llvm::is_contained(
+                {arith::CmpFPredicate::OGT, arith::CmpFPredicate::OLT},
+                op.getPredicate());
+          })
+          .Case([](arith::CmpIOp op) {
+            return llvm::is_contained(
+                {arith::CmpIPredicate::sgt, arith::CmpIPredicate::slt,
+                 arith::CmpIPredicate::ugt, arith::CmpIPredicate::ult},
+                op.getPredicate());
+          })
+          .Default(false);
+  if (!isStrict)
+    return std::nullopt;
+  Value left = choice.compare->getOperand(0);
+  Value right = choice.compare->getOperand(1);
+  choice.bestOperand = right == best ? 1 : 0;
+  if ((left != x || right != best) && (left != best || right != x))
+    return std::nullopt;
+  return choice;
+}
+
+std::optional<LaneChoice> gatefold::findLaneChoice(LinalgOp op, unsigned dim) {
+  // With a second loop the first place would not be the least index.
+  if (op.getNumReductionLoops() != 1)
+    return std::nullopt;
+  auto select = [&](unsigned result) {
+    OpOperand *init = op.getDpsInitOperand(result);
+    auto choice =
+        op.getMatchingYieldValue(init)->get().getDefiningOp<arith::SelectOp>();
+    return choice && choice.getFalseValue() == op.getMatchingBlockArgument(init)
+               ? choice
+               : arith::SelectOp();
+  };
+  auto isPlace = [&](Value value) {
+    if (auto converted = value.getDefiningOp<arith::IndexCastOp>())
+      value = converted.getIn();
+    auto index = value.getDefiningOp<linalg::IndexOp>();
+    return index && index.getDim() == dim;
+  };
+  for (unsigned first = 0; first < op.getNumDpsInits(); ++first) {
+    for (unsigned second = 0; second < op.getNumDpsInits(); ++second) {
+      arith::SelectOp element = select(first), place = select(second);
+      if (first == second || !element || !place ||
+          element.getCondition() != place.getCondition() ||
+          !isPlace(place.getTrueValue()))
+        continue;
+      BlockArgument best =
+          op.getMatchingBlockArgument(op.getDpsInitOperand(first));
+      BlockArgument found =
+          op.getMatchingBlockArgument(op.getDpsInitOperand(second));
+      Value x = element.getTrueValue(), condition = element.getCondition();
+      std::optional<LaneChoice> choice = matchBetter(condition, x, best);
+      unsigned uses = 1;
+      if (auto both = condition.getDefiningOp<arith::AndIOp>();
+          !choice && both) {
+        // What else must hold of an element.
+        choice = matchBetter(both.getLhs(), x, best);
+        if (!choice)
+          choice = matchBetter(both.getRhs(), x, best);
+      }
+      if (!choice)
+        continue;
+      uses += choice->prefersNaN ? 3 : 1;
+      if (!found.hasOneUse() || !best.hasNUses(uses))
+        continue;
+      choice->best = first;
+      choice->place = second;
+      return choice;
+    }
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
 // What varies
 //===----------------------------------------------------------------------===//
 

@@ -43,12 +43,14 @@ private:
   void makeLanes(OpBuilder &builder);
   void makeColumns(OpBuilder &builder, Value first, int64_t count, Value mask,
                    const IRMapping &uniform);
+  void makeBlocks(OpBuilder &builder, Value first, Value mask);
   void makeRow(OpBuilder &builder);
   SmallVector<Value> makeRowVectors(OpBuilder &builder);
-  Value combine(OpBuilder &builder, const LaneCombiner &combiner, Value left,
-                Value right);
-  Value combineLanes(OpBuilder &builder, const LaneCombiner &combiner,
-                     Value lanes);
+  SmallVector<Value> getNeutral(OpBuilder &builder);
+  Value isRightBetter(OpBuilder &builder, ValueRange left, ValueRange right);
+  SmallVector<Value> combine(OpBuilder &builder, ValueRange left,
+                             ValueRange right);
+  SmallVector<Value> combineLanes(OpBuilder &builder, SmallVector<Value> lanes);
 
   LinalgOp op;
   const VectorPlan &plan;
@@ -186,6 +188,18 @@ void VectorNest::makeColumns(OpBuilder &builder, Value first, int64_t count,
 }
 
 void VectorNest::makeLanes(OpBuilder &builder) {
+  if (plan.turnedDim) {
+    auto makeOne = [&](OpBuilder &inner, Value first, Value mask, ValueRange) {
+      makeBlocks(inner, first, mask);
+      return SmallVector<Value>();
+    };
+    makeStep(builder, zero, full, plan.lanes, {},
+             [&](OpBuilder &inner, ValueRange) {
+               return makeOne(inner, indices[plan.dim], /*mask=*/{}, {});
+             });
+    makeTail(builder, {}, makeOne);
+    return;
+  }
   IRMapping uniform;
   if (reductions.empty())
     uniform = body.makeUniform(builder, indices);
@@ -207,36 +221,155 @@ void VectorNest::makeLanes(OpBuilder &builder) {
            });
 }
 
+/// A vector of lanes for every step of the loop along which operands are
+/// turned: blocks of them, then what is left, whose elements are gathered.
+void VectorNest::makeBlocks(OpBuilder &builder, Value first, Value mask) {
+  unsigned dim = *plan.turnedDim;
+  indices[plan.dim] = first;
+  Value step = constant(plan.turnedSteps);
+  Value rest = arith::RemUIOp::create(builder, loc, bounds[dim], step);
+  Value end = arith::SubIOp::create(builder, loc, bounds[dim], rest);
+  auto makeOne = [&](OpBuilder &inner, std::optional<int64_t> place) {
+    IRMapping uniform = body.makeUniform(inner, indices);
+    body.useTurned(place);
+    body.make(inner, indices, mask, /*carried=*/{}, uniform);
+  };
+  scf::ForOp::create(
+      builder, loc, zero, end, step, ValueRange(),
+      [&](OpBuilder &inner, Location, Value index, ValueRange) {
+        indices[dim] = index;
+        body.loadTurned(inner, indices, mask ? bounds[plan.dim] : Value());
+        for (int64_t place = 0; place < plan.turnedSteps; ++place) {
+          indices[dim] =
+              arith::AddIOp::create(inner, loc, index, constant(place));
+          makeOne(inner, place);
+        }
+        scf::YieldOp::create(inner, loc);
+      });
+  scf::ForOp::create(builder, loc, end, bounds[dim], one, ValueRange(),
+                     [&](OpBuilder &inner, Location, Value index, ValueRange) {
+                       indices[dim] = index;
+                       makeOne(inner, std::nullopt);
+                       scf::YieldOp::create(inner, loc);
+                     });
+}
+
 //===----------------------------------------------------------------------===//
 // Lanes of a reduction
 //===----------------------------------------------------------------------===//
 
-/// Combines two partial results, scalars or vectors.
-Value VectorNest::combine(OpBuilder &builder, const LaneCombiner &combiner,
-                          Value left, Value right) {
-  if (isa<math::FmaOp>(combiner.combine))
-    return arith::AddFOp::create(builder, loc, left, right);
-  IRMapping mapping;
-  for (OpOperand &operand : combiner.combine->getOpOperands())
-    mapping.map(operand.get(),
-                operand.getOperandNumber() == combiner.accumulator ? left
-                                                                   : right);
-  Operation *copy = builder.clone(*combiner.combine, mapping);
-  copy->getResult(0).setType(left.getType());
-  return copy->getResult(0);
+/// What the accumulators of the carried results begin with. A choice begins
+/// with what it is before: lanes that find nothing better have that.
+SmallVector<Value> VectorNest::getNeutral(OpBuilder &builder) {
+  SmallVector<Value> neutral;
+  for (OpOperand *operand : getCarried()) {
+    unsigned result = operand->getOperandNumber() - op.getNumDpsInputs();
+    if (const auto &combiner = plan.combiners[result]) {
+      neutral.push_back(arith::ConstantOp::create(
+          builder, loc,
+          DenseElementsAttr::get(body.vectorOf(combiner->neutral.getType()),
+                                 cast<Attribute>(combiner->neutral))));
+      continue;
+    }
+    Value before = memref::LoadOp::create(
+        builder, loc, operand->get(), body.placeOf(builder, *operand, indices));
+    neutral.push_back(vector::BroadcastOp::create(
+        builder, loc, body.vectorOf(before.getType()), before));
+  }
+  return neutral;
 }
 
-/// Halves a vector until one lane is left.
-Value VectorNest::combineLanes(OpBuilder &builder, const LaneCombiner &combiner,
-                               Value lanes) {
+/// Whether of two choices the right one holds: it is better, or as good and
+/// before the other.
+Value VectorNest::isRightBetter(OpBuilder &builder, ValueRange left,
+                                ValueRange right) {
+  const LaneChoice &choice = *plan.choice;
+  auto isBetter = [&](Value element, Value best) -> Value {
+    Value operands[] = {element, element};
+    operands[choice.bestOperand] = best;
+    Value larger;
+    if (auto floats = dyn_cast<arith::CmpFOp>(choice.compare))
+      larger = arith::CmpFOp::create(builder, loc, floats.getPredicate(),
+                                     operands[0], operands[1]);
+    else
+      larger = arith::CmpIOp::create(
+          builder, loc, cast<arith::CmpIOp>(choice.compare).getPredicate(),
+          operands[0], operands[1]);
+    if (!choice.prefersNaN)
+      return larger;
+    Value isNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
+                                        element, element);
+    Value isNumber = arith::CmpFOp::create(
+        builder, loc, arith::CmpFPredicate::ORD, best, best);
+    Value isFirst = arith::AndIOp::create(builder, loc, isNaN, isNumber);
+    return arith::OrIOp::create(builder, loc, larger, isFirst);
+  };
+  unsigned best = 0, place = 0;
+  for (auto [index, operand] : llvm::enumerate(getCarried())) {
+    unsigned result = operand->getOperandNumber() - op.getNumDpsInputs();
+    if (result == choice.best)
+      best = index;
+    if (result == choice.place)
+      place = index;
+  }
+  Value rightIsBetter = isBetter(right[best], left[best]);
+  Value leftIsBetter = isBetter(left[best], right[best]);
+  Value isBefore = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::slt, right[place], left[place]);
+  Value kept = arith::SelectOp::create(builder, loc, leftIsBetter,
+                                       rightIsBetter, isBefore);
+  return arith::OrIOp::create(builder, loc, rightIsBetter, kept);
+}
+
+/// Combines two partial results of all carried ones, scalars or vectors.
+SmallVector<Value> VectorNest::combine(OpBuilder &builder, ValueRange left,
+                                       ValueRange right) {
+  Value takesRight;
+  if (plan.choice)
+    takesRight = isRightBetter(builder, left, right);
+  SmallVector<Value> results;
+  for (auto [operand, first, second] : llvm::zip(getCarried(), left, right)) {
+    unsigned result = operand->getOperandNumber() - op.getNumDpsInputs();
+    const auto &combiner = plan.combiners[result];
+    if (!combiner) {
+      results.push_back(
+          arith::SelectOp::create(builder, loc, takesRight, second, first));
+      continue;
+    }
+    if (isa<math::FmaOp>(combiner->combine)) {
+      results.push_back(arith::AddFOp::create(builder, loc, first, second));
+      continue;
+    }
+    IRMapping mapping;
+    for (OpOperand &inner : combiner->combine->getOpOperands())
+      mapping.map(inner.get(), inner.getOperandNumber() == combiner->accumulator
+                                   ? first
+                                   : second);
+    Operation *copy = builder.clone(*combiner->combine, mapping);
+    copy->getResult(0).setType(first.getType());
+    results.push_back(copy->getResult(0));
+  }
+  return results;
+}
+
+/// Halves vectors until one lane is left.
+SmallVector<Value> VectorNest::combineLanes(OpBuilder &builder,
+                                            SmallVector<Value> lanes) {
   for (int64_t width = plan.lanes / 2; width > 0; width /= 2) {
     auto lower = llvm::to_vector(llvm::seq<int64_t>(0, width));
     auto upper = llvm::to_vector(llvm::seq<int64_t>(width, 2 * width));
-    Value low = vector::ShuffleOp::create(builder, loc, lanes, lanes, lower);
-    Value high = vector::ShuffleOp::create(builder, loc, lanes, lanes, upper);
-    lanes = combine(builder, combiner, low, high);
+    SmallVector<Value> low, high;
+    for (Value vector : lanes) {
+      low.push_back(
+          vector::ShuffleOp::create(builder, loc, vector, vector, lower));
+      high.push_back(
+          vector::ShuffleOp::create(builder, loc, vector, vector, upper));
+    }
+    lanes = combine(builder, low, high);
   }
-  return vector::ExtractOp::create(builder, loc, lanes, int64_t(0));
+  for (Value &lane : lanes)
+    lane = vector::ExtractOp::create(builder, loc, lane, int64_t(0));
+  return lanes;
 }
 
 /// One row: for each carried result the vector of its lanes.
@@ -247,19 +380,11 @@ Value VectorNest::combineLanes(OpBuilder &builder, const LaneCombiner &combiner,
 /// to the bit for every turn, since sums commute.
 SmallVector<Value> VectorNest::makeRowVectors(OpBuilder &builder) {
   IRMapping uniform = body.makeUniform(builder, indices);
-  SmallVector<const LaneCombiner *> combiners;
-  for (auto &combiner : plan.combiners)
-    if (combiner)
-      combiners.push_back(&*combiner);
-  size_t results = combiners.size();
   // Accumulator a of result r is at place a * results + r.
-  SmallVector<Value> carried;
+  SmallVector<Value> neutral = getNeutral(builder), carried;
+  size_t results = neutral.size();
   for (unsigned i = 0; i < laneAccumulators; ++i)
-    for (const LaneCombiner *combiner : combiners)
-      carried.push_back(arith::ConstantOp::create(
-          builder, loc,
-          DenseElementsAttr::get(body.vectorOf(combiner->neutral.getType()),
-                                 cast<Attribute>(combiner->neutral))));
+    llvm::append_range(carried, neutral);
   auto makeOne = [&](OpBuilder &inner, Value first, Value mask,
                      ValueRange arguments) {
     indices[plan.dim] = first;
@@ -289,52 +414,35 @@ SmallVector<Value> VectorNest::makeRowVectors(OpBuilder &builder) {
                                       arguments);
                      });
   carried = makeTail(builder, carried, makeOne);
-  SmallVector<Value> sums;
-  for (auto [index, combiner] : llvm::enumerate(combiners)) {
-    auto accumulator = [&](unsigned number) {
-      return carried[number * results + index];
-    };
-    Value even = combine(builder, *combiner, accumulator(0), accumulator(2));
-    Value odd = combine(builder, *combiner, accumulator(1), accumulator(3));
-    sums.push_back(combine(builder, *combiner, even, odd));
-  }
-  return sums;
+  auto accumulator = [&](unsigned number) {
+    return ValueRange(carried).slice(number * results, results);
+  };
+  SmallVector<Value> even = combine(builder, accumulator(0), accumulator(2));
+  SmallVector<Value> odd = combine(builder, accumulator(1), accumulator(3));
+  return combine(builder, even, odd);
 }
 
 /// Reduces across lanes into each carried result.
 void VectorNest::makeRow(OpBuilder &builder) {
-  SmallVector<OpOperand *> operands = getCarried();
-  SmallVector<const LaneCombiner *> combiners;
-  for (auto &combiner : plan.combiners)
-    if (combiner)
-      combiners.push_back(&*combiner);
   SmallVector<Value> sums;
-  if (reductions.empty()) {
+  if (reductions.empty())
     sums = makeRowVectors(builder);
-  } else {
-    SmallVector<Value> neutral;
-    for (const LaneCombiner *combiner : combiners)
-      neutral.push_back(arith::ConstantOp::create(
-          builder, loc,
-          DenseElementsAttr::get(body.vectorOf(combiner->neutral.getType()),
-                                 cast<Attribute>(combiner->neutral))));
-    sums = makeNest(builder, reductions, neutral,
+  else
+    sums = makeNest(builder, reductions, getNeutral(builder),
                     [&](OpBuilder &inner, ValueRange arguments) {
-                      SmallVector<Value> rows = makeRowVectors(inner);
-                      for (auto [index, row] : llvm::enumerate(rows))
-                        row = combine(inner, *combiners[index],
-                                      arguments[index], row);
-                      return rows;
+                      return combine(inner, arguments, makeRowVectors(inner));
                     });
+  SmallVector<Value> before;
+  SmallVector<SmallVector<Value>> places;
+  for (OpOperand *operand : getCarried()) {
+    places.push_back(body.placeOf(builder, *operand, indices));
+    before.push_back(
+        memref::LoadOp::create(builder, loc, operand->get(), places.back()));
   }
-  for (auto [operand, combiner, lanes] : llvm::zip(operands, combiners, sums)) {
-    SmallVector<Value> place = body.placeOf(builder, *operand, indices);
-    Value before = memref::LoadOp::create(builder, loc, operand->get(), place);
-    Value row = combineLanes(builder, *combiner, lanes);
-    memref::StoreOp::create(builder, loc,
-                            combine(builder, *combiner, before, row),
-                            operand->get(), place);
-  }
+  SmallVector<Value> row = combineLanes(builder, sums);
+  row = combine(builder, before, row);
+  for (auto [operand, value, place] : llvm::zip(getCarried(), row, places))
+    memref::StoreOp::create(builder, loc, value, operand->get(), place);
 }
 
 //===----------------------------------------------------------------------===//
@@ -350,7 +458,7 @@ void VectorNest::run() {
         getValueOrCreateConstantIndexOp(rewriter, loc, range.size));
   indices.resize(bounds.size());
   for (auto [dim, kind] : llvm::enumerate(op.getIteratorTypesArray()))
-    if (dim != plan.dim)
+    if (dim != plan.dim && plan.turnedDim != dim)
       (kind == utils::IteratorType::parallel ? parallel : reductions)
           .push_back(dim);
   indices[plan.dim] = zero;

@@ -7,6 +7,7 @@
 
 #include "passes/cpu/LinalgToVectors.h"
 #include "passes/cpu/Passes.h"
+#include "passes/cpu/Turn.h"
 
 using namespace mlir;
 using namespace gatefold;
@@ -140,10 +141,52 @@ static double getCost(LinalgOp op, const VectorPlan &plan, bool isScalar) {
       cost += isLoaded + isStored;
     else if (access == LaneAccess::Apart)
       cost += gatherWeight * plan.lanes * isLoaded;
+    else if (access == LaneAccess::Turned)
+      cost += gatherWeight * plan.lanes / plan.turnedSteps +
+              llvm::Log2_64(plan.turnedSteps);
     else
       cost += isLoaded * 0.25;
   }
   return cost + getCost(*op.getBlock(), plan, isScalar);
+}
+
+/// Finds the loop along which operands that are apart are side by side.
+static void planTurn(LinalgOp op, VectorPlan &plan, ArrayRef<int64_t> sizes) {
+  if (op.getNumReductionLoops() != 0)
+    return;
+  // Of each step of a block the body has a copy.
+  constexpr double mostInstructions = 128;
+  unsigned width = 0;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    LaneAccess &access = plan.accesses[input->getOperandNumber()];
+    Type element = getElementTypeOrSelf(input->get().getType());
+    if (access != LaneAccess::Apart || element.isIndex())
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(input);
+    element = memoryType(element);
+    int64_t steps = getPieceLanes(plan.lanes, element);
+    for (unsigned dim = 0; dim < op.getNumLoops(); ++dim) {
+      int64_t size = sizes[dim];
+      if (dim == plan.dim || (plan.turnedDim && plan.turnedDim != dim) ||
+          (width != 0 && width != element.getIntOrFloatBitWidth()) ||
+          getAccess(input->get(), map, dim) != LaneAccess::Adjacent ||
+          (!ShapedType::isDynamic(size) && size < steps))
+        continue;
+      access = LaneAccess::Turned;
+      plan.turnedDim = dim;
+      plan.turnedSteps = steps;
+      width = element.getIntOrFloatBitWidth();
+      break;
+    }
+  }
+  if (!plan.turnedDim ||
+      getCost(*op.getBlock(), plan, /*isScalar=*/false) * plan.turnedSteps <=
+          mostInstructions)
+    return;
+  plan.turnedDim.reset();
+  for (LaneAccess &access : plan.accesses)
+    if (access == LaneAccess::Turned)
+      access = LaneAccess::Apart;
 }
 
 static std::string describe(OpOperand &operand) {
@@ -153,7 +196,7 @@ static std::string describe(OpOperand &operand) {
 }
 
 /// The plan along one loop; empty `reason` if there is one.
-static VectorPlan planAlong(LinalgOp op, unsigned dim, int64_t size,
+static VectorPlan planAlong(LinalgOp op, unsigned dim, ArrayRef<int64_t> sizes,
                             const TargetDescription &target,
                             std::string &reason) {
   VectorPlan plan;
@@ -171,6 +214,8 @@ static VectorPlan planAlong(LinalgOp op, unsigned dim, int64_t size,
     }
     plan.accesses.push_back(*access);
   }
+  if (plan.isReduction)
+    plan.choice = findLaneChoice(op, dim);
   for (OpOperand &init : op.getDpsInitsMutable()) {
     AffineMap map = op.getMatchingIndexingMap(&init);
     bool isCarried = reduces;
@@ -180,7 +225,14 @@ static VectorPlan planAlong(LinalgOp op, unsigned dim, int64_t size,
     plan.isCarried.push_back(isCarried);
     plan.combiners.emplace_back();
     LaneAccess access = plan.accesses[init.getOperandNumber()];
-    if (plan.isReduction && isCarried) {
+    unsigned number = init.getOperandNumber() - op.getNumDpsInputs();
+    bool isChosen = plan.choice && (number == plan.choice->best ||
+                                    number == plan.choice->place);
+    if (isChosen && !isCarried) {
+      reason = describe(init) + " does not stay at its place";
+    } else if (isChosen) {
+      // Combined together.
+    } else if (plan.isReduction && isCarried) {
       plan.combiners.back() =
           findLaneCombiner(op.getMatchingBlockArgument(&init),
                            op.getMatchingYieldValue(&init)->get());
@@ -196,6 +248,7 @@ static VectorPlan planAlong(LinalgOp op, unsigned dim, int64_t size,
   if (!reason.empty())
     return plan;
   plan.lanes = getLanes(op, plan, target);
+  planTurn(op, plan, sizes);
 
   double weight = getCost(op, plan, /*isScalar=*/false);
   // Few instructions in a step: its time would be that of one sum.
@@ -204,6 +257,7 @@ static VectorPlan planAlong(LinalgOp op, unsigned dim, int64_t size,
   if (carried > 0 && plan.isCheap &&
       carried * laneAccumulators <= target.vectorRegisters / 2)
     plan.vectorsAtOnce = laneAccumulators;
+  int64_t size = sizes[dim];
   double length = ShapedType::isDynamic(size) ? 4.0 * plan.lanes : size;
   double vectors = std::ceil(length / plan.lanes);
   plan.cost = weight * vectors / std::max(length, 1.0);
@@ -224,7 +278,7 @@ std::optional<VectorPlan> gatefold::planVectors(LinalgOp op,
         llvm::any_of(sizes, [](int64_t s) { return s != 1; }))
       continue;
     std::string problem;
-    VectorPlan plan = planAlong(op, dim, sizes[dim], target, problem);
+    VectorPlan plan = planAlong(op, dim, sizes, target, problem);
     if (!problem.empty()) {
       if (firstReason.empty())
         firstReason = problem + " along dimension " + std::to_string(dim);

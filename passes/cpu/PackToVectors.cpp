@@ -4,10 +4,7 @@
 // Each gf.pack on buffers becomes a call of the function for its type.
 //
 // Along 1 vectors of the source are vectors of the panels. Along 0 the source
-// is turned over: of as many rows as a vector has lanes, 16 bytes of each are
-// put together to vectors, and within each 16 bytes log2 rounds of unpacking
-// turn squares over. That takes as many instructions as turning over the whole
-// square of a vector, and leaves shorter rests.
+// is turned over in registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +12,7 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/cpu/Passes.h"
 #include "passes/cpu/ProductLoops.h"
+#include "passes/cpu/Turn.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/raw_ostream.h"
@@ -38,8 +36,7 @@ private:
   void makeCopies(Value panel);
   void makeTurned(Value panel);
   void makeTurnedElements(Value panel);
-  SmallVector<Value> loadPieces(Value row, Value k);
-  SmallVector<Value> turn(SmallVector<Value> pieces);
+  SmallVector<Value> loadTurned(Value row, Value k);
 
   KernelBuilder builder;
   /// Of a vector; of 16 bytes; of a panel.
@@ -64,7 +61,7 @@ PackKernel::PackKernel(func::FuncOp function, const TargetDescription &target,
   width = type.getDimSize(2);
   vectorType = VectorType::get(lanes, element);
   int64_t bits = element.getIntOrFloatBitWidth();
-  pieceLanes = std::min(lanes, 128 / bits);
+  pieceLanes = getPieceLanes(lanes, element);
   // Others would take a masked vector apart.
   hasMasks = target.vectorBytes >= 32 && bits >= 32;
 }
@@ -127,69 +124,20 @@ void PackKernel::makeCopies(Value panel) {
       });
 }
 
-/// 16 bytes of each of a vector's rows of the source: the i-th vector has those
-/// of the rows i, i + p, i + 2 p, ..., p being the elements of a piece.
-SmallVector<Value> PackKernel::loadPieces(Value row, Value k) {
+/// The columns of 16 bytes of a vector's rows of the source.
+SmallVector<Value> PackKernel::loadTurned(Value row, Value k) {
   auto pieceType = VectorType::get(pieceLanes, element);
   Value last = builder.subtract(columnCount, builder.index(1));
-  SmallVector<Value> vectors;
-  for (int64_t i = 0; i < pieceLanes; ++i) {
-    SmallVector<Value> pieces;
-    for (int64_t lane = i; lane < lanes; lane += pieceLanes) {
-      // Rows behind the last are not there; what stands in for them is masked.
-      Value from = builder.minimum(builder.add(row, builder.index(lane)), last);
-      pieces.push_back(vector::LoadOp::create(builder, pieceType, source,
-                                              ValueRange{from, k}));
-    }
-    while (pieces.size() > 1) {
-      SmallVector<Value> joined;
-      for (size_t p = 0; p < pieces.size(); p += 2) {
-        int64_t size = cast<VectorType>(pieces[p].getType()).getNumElements();
-        auto both = llvm::to_vector(llvm::seq<int64_t>(0, 2 * size));
-        joined.push_back(
-            vector::ShuffleOp::create(builder, pieces[p], pieces[p + 1], both));
-      }
-      pieces = joined;
-    }
-    vectors.push_back(pieces.front());
-  }
-  return vectors;
-}
-
-/// Turns over the squares that the vectors' pieces of 16 bytes make: the i-th
-/// vector then has the i-th element of each row.
-SmallVector<Value> PackKernel::turn(SmallVector<Value> vectors) {
-  for (int64_t group = 1; group < pieceLanes; group *= 2) {
-    // Groups of elements of two vectors in turn, from the lower or the upper
-    // half of each piece.
-    auto interleave = [&](Value first, Value second, bool isUpper) {
-      SmallVector<int64_t> places;
-      for (int64_t piece = 0; piece < lanes; piece += pieceLanes)
-        for (int64_t at = 0; at < pieceLanes / 2; at += group)
-          for (int64_t vector = 0; vector < 2; ++vector)
-            for (int64_t lane = 0; lane < group; ++lane)
-              places.push_back(vector * lanes + piece + at + lane +
-                               (isUpper ? pieceLanes / 2 : 0));
-      return vector::ShuffleOp::create(builder, first, second, places)
-          .getResult();
-    };
-    for (int64_t i = 0; i < pieceLanes; ++i) {
-      if (i & group)
-        continue;
-      Value first = vectors[i], second = vectors[i + group];
-      vectors[i] = interleave(first, second, /*isUpper=*/false);
-      vectors[i + group] = interleave(first, second, /*isUpper=*/true);
-    }
-  }
-  // The rounds leave the elements in the order of their reversed bits.
-  SmallVector<Value> ordered(pieceLanes);
-  for (int64_t i = 0; i < pieceLanes; ++i) {
-    int64_t reversed = 0;
-    for (int64_t bit = 1; bit < pieceLanes; bit *= 2)
-      reversed = 2 * reversed + (i & bit ? 1 : 0);
-    ordered[reversed] = vectors[i];
-  }
-  return ordered;
+  return turnRows(
+      builder, builder.getLoc(), lanes, pieceLanes, [&](int64_t lane) {
+        // Rows behind the last are not there; what stands in for
+        // them is masked.
+        Value from =
+            builder.minimum(builder.add(row, builder.index(lane)), last);
+        return vector::LoadOp::create(builder, pieceType, source,
+                                      ValueRange{from, k})
+            .getResult();
+      });
 }
 
 /// Rows of the source to columns of a panel, one after another.
@@ -227,7 +175,7 @@ void PackKernel::makeTurned(Value panel) {
     builder.loop(zero, termCount, pieceLanes, [&](Value start) {
       // The last piece moves back over the one before.
       Value k = builder.minimum(start, lastStart);
-      for (auto [i, vector] : llvm::enumerate(turn(loadPieces(row, k)))) {
+      for (auto [i, vector] : llvm::enumerate(loadTurned(row, k))) {
         Value kept = builder.choose(mask, vector, padding);
         vector::StoreOp::create(
             builder, kept, panels,

@@ -163,9 +163,10 @@ def LinalgToVectors : Pass<"gf-linalg-to-vectors", "::mlir::func::FuncOp"> {
     does that.
 
     Neighbouring loops through which every operand steps as through one are joined
-    first. Operands whose lanes are apart are gathered where that pays. A loop in the
-    body steps for all lanes at once if its bounds are the same for all. What has no
-    vector form (other regions, an arg max across lanes, results with gaps) is left
+    first. Operands whose lanes are apart are turned over in registers, if they are side
+    by side along another loop, or gathered where that pays. An arg max keeps a best and
+    its place in each lane. A loop in the body steps for all lanes at once if its bounds
+    are the same for all. What has no vector form (other regions, results with gaps) is left
     to `gf-linalg-to-loops`, with a remark that says why.
 
     ```mlir
@@ -200,8 +201,13 @@ def LinalgToLoops : Pass<"gf-linalg-to-loops", "::mlir::func::FuncOp"> {
     of ten where the compiler cannot prove that nothing aliases.
 
     A result whose place depends on a reduction dimension is loaded and stored in
-    each step.
+    each step. With `parallel` the parallel dimensions of an operation are one
+    `scf.parallel`, of one iteration where there are none.
   }];
+  let options = [
+    Option<"parallel", "parallel", "bool", /*default=*/"false",
+           "Parallel dimensions as scf.parallel">
+  ];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
@@ -209,7 +215,7 @@ def LinalgToLoops : Pass<"gf-linalg-to-loops", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"operationsLowered", "operations", "Operations lowered">];
 }
 
-def ExpandOpenShapes : Pass<"gf-expand-open-shapes", "::mlir::func::FuncOp"> {
+def ExpandOpenShapes : Pass<"gf-expand-open-shapes"> {
   let summary = "Expansions of a buffer to several open sizes become casts";
   let description = [{
     A `memref.expand_shape` with two open sizes in one group, as [T*B] seen as [T, B],

@@ -24,6 +24,12 @@ def target(request):
     return f"--target={request.param}"
 
 
+def prepared(compiler, text, *options):
+    library = compiler.library(text, *options)
+    library.prepare({})
+    return library
+
+
 # Around one, two and many vectors of 4, 8 and 16 lanes.
 WIDTHS = (1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 71)
 WIDEST = max(WIDTHS)
@@ -49,8 +55,7 @@ def elementwise_data(rows):
 
 @pytest.mark.parametrize("rows", [1, 2, 5])
 def test_elements_have_the_same_bits_in_every_place(compiler, target, rows):
-    library = compiler.library(ELEMENTWISE, target)
-    library.prepare({})
+    library = prepared(compiler, ELEMENTWISE, target)
     x, z, s, b, k = elementwise_data(5)
     whole = library.run(x=x, z=z, s=s, b=b, k=k)
     for width in WIDTHS:
@@ -63,6 +68,12 @@ def test_elements_have_the_same_bits_in_every_place(compiler, target, rows):
                 numpy.testing.assert_array_equal(
                     values, whole[name][:rows, part], f"{name} {width} from {first}"
                 )
+
+
+def rows_of(rows, width):
+    """Two operands."""
+    generator = numpy.random.default_rng(width)
+    return generator.standard_normal((2, rows, width)).astype(numpy.float32)
 
 
 REDUCTIONS = """model m(x: [N, M], z: [N, M]) -> (
@@ -89,10 +100,8 @@ def reduction_references(x, z):
 
 @pytest.mark.parametrize("width", [*WIDTHS, 257, 1000])
 def test_rows_do_not_depend_on_each_other(compiler, target, width):
-    library = compiler.library(REDUCTIONS, target)
-    library.prepare({})
-    generator = numpy.random.default_rng(width)
-    x, z = generator.standard_normal((2, 7, width)).astype(numpy.float32)
+    library = prepared(compiler, REDUCTIONS, target)
+    x, z = rows_of(7, width)
     whole = library.run(x=x, z=z)
     for name, expected in reduction_references(x, z).items():
         assert_close(whole[name], expected, name)
@@ -104,10 +113,8 @@ def test_rows_do_not_depend_on_each_other(compiler, target, width):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_what_is_neutral_behind_a_row_changes_nothing(compiler, target, width):
-    library = compiler.library(REDUCTIONS, target)
-    library.prepare({})
-    generator = numpy.random.default_rng(width)
-    x, z = generator.standard_normal((2, 3, width)).astype(numpy.float32)
+    library = prepared(compiler, REDUCTIONS, target)
+    x, z = rows_of(3, width)
     short = library.run(x=x, z=z)
 
     def longer(value, more):
@@ -125,10 +132,8 @@ def test_what_is_neutral_behind_a_row_changes_nothing(compiler, target, width):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_not_a_number_reaches_its_row_alone(compiler, target, width):
-    library = compiler.library(REDUCTIONS, target)
-    library.prepare({})
-    generator = numpy.random.default_rng(width)
-    x, z = generator.standard_normal((2, 3, width)).astype(numpy.float32)
+    library = prepared(compiler, REDUCTIONS, target)
+    x, z = rows_of(3, width)
     clean = library.run(x=x, z=z)
     for place in {0, width // 2, width - 1}:
         bad = x.copy()
@@ -137,6 +142,34 @@ def test_not_a_number_reaches_its_row_alone(compiler, target, width):
         for name in ("a0", "a1", "a2", "a3", "a4"):
             assert numpy.isnan(found[name][1]).all(), (name, place)
             numpy.testing.assert_array_equal(found[name][::2], clean[name][::2])
+
+
+ARG_MAX = """model m(x: [N, M], k: i64[N, M], n: i64[N]) -> (
+    a0: i64[N], a1: i64[N], a2: i64[N], a3: i64[M]) {
+  return (argmax(x, axis=1), argmax(k, axis=1), argmax(x, axis=1, lengths=n), argmax(x, axis=0))
+}
+"""
+
+
+@pytest.mark.parametrize("width", [*WIDTHS, 257, 1000])
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+def test_the_first_of_the_largest(compiler, target, kind, width):
+    library = prepared(compiler, ARG_MAX, target, "--float", kind)
+    generator = numpy.random.default_rng(width)
+    # Few values, so that most rows have equal ones; zeros of both signs are equal.
+    x = generator.integers(-2, 3, (60, width)) * generator.choice([-1.0, 1.0], (60, width))
+    x[10:20] = generator.standard_normal((10, width))
+    x[20:30] = -numpy.inf
+    x[30:40] = numpy.where(generator.random((10, width)) < 2 / width, numpy.nan, x[30:40])
+    x[40] = numpy.nan
+    k = generator.integers(-3, 4, (60, width))
+    k[50:] = numpy.iinfo(numpy.int64).min
+    n = generator.integers(1, width + 1, 60)
+    found = library.run(x=x.astype({"f32": numpy.float32, "f64": numpy.float64}[kind]), k=k, n=n)
+    numpy.testing.assert_array_equal(found["a0"], x.argmax(1))
+    numpy.testing.assert_array_equal(found["a1"], k.argmax(1))
+    numpy.testing.assert_array_equal(found["a2"], [row[:m].argmax() for row, m in zip(x, n)])
+    numpy.testing.assert_array_equal(found["a3"], x.argmax(0))
 
 
 def typed_module(kind, down, up):
@@ -190,8 +223,7 @@ def test_element_types(compiler, target, kind, tmp_path):
     text = text.replace("  %c0 =", "  %one = arith.constant 1.0 : f32\n  %c0 =", 1)
     source = tmp_path / f"{kind}.mlir"
     source.write_text(text)
-    library = compiler.library(source, target)
-    library.prepare({})
+    library = prepared(compiler, source, target)
     generator = numpy.random.default_rng(9)
     for rows, width in SHAPES:
         x = (generator.standard_normal((rows, width)) * 20).astype(numpy.float32)
@@ -223,8 +255,7 @@ def to_bfloat16(x):
 def test_halves(compiler, target, kind, tmp_path):
     source = tmp_path / f"{kind}.mlir"
     source.write_text(HALVES.replace("KIND", kind))
-    library = compiler.library(source, target)
-    library.prepare({})
+    library = prepared(compiler, source, target)
     generator = numpy.random.default_rng(9)
     for rows, width in SHAPES:
         x = (generator.standard_normal((rows, width)) * 20).astype(numpy.float32)

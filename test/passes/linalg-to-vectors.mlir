@@ -238,18 +238,71 @@ func.func @ranks(%x: memref<?xf32>, %rank: memref<?xi64>, %n: index) {
 
 // -----
 
-// No vector form: a transposition, an arg max, results with gaps.
-// CHECK-LABEL: func @left
-func.func @left(%x: memref<?x?xf32>, %t: memref<?x?xf32>, %v: memref<f32>, %p: memref<i64>, %row: memref<?xf32>, %gaps: memref<?xf32, strided<[?]>>) {
-  // CHECK: linalg.transpose
-  linalg.transpose ins(%x : memref<?x?xf32>) outs(%t : memref<?x?xf32>) permutation = [1, 0]
-  // CHECK: linalg.generic
+// 4 columns of 8 rows are turned over in registers; what is left of the columns is
+// gathered, what is left of the rows masked.
+// CHECK-LABEL: func @transposition
+// CHECK-SAME: %[[X:[^:]*]]: memref<?x?xf32>, %[[Y:[^:]*]]: memref<?x?xf32>
+func.func @transposition(%x: memref<?x?xf32>, %y: memref<?x?xf32>) {
+  // CHECK: scf.for %[[J:[^ ]*]] = {{.*}} step %c8
+  // CHECK: scf.for %[[I:[^ ]*]] = {{.*}} step %c4
+  // CHECK-COUNT-2: vector.load %[[X]][{{.*}}, %[[I]]] : memref<?x?xf32>, vector<4xf32>
+  // CHECK: vector.shuffle {{.*}} [0, 1, 2, 3, 4, 5, 6, 7] : vector<4xf32>, vector<4xf32>
+  // CHECK: vector.shuffle {{.*}} [0, 8, 1, 9, 4, 12, 5, 13] : vector<8xf32>, vector<8xf32>
+  // CHECK-COUNT-4: vector.store %{{.*}}, %[[Y]][{{.*}}, %[[J]]] : memref<?x?xf32>, vector<8xf32>
+  // CHECK: scf.for
+  // CHECK: vector.gather
+  // CHECK: scf.if
+  // CHECK: arith.minsi
+  // CHECK-COUNT-4: vector.maskedstore
+  linalg.transpose ins(%x : memref<?x?xf32>) outs(%y : memref<?x?xf32>) permutation = [1, 0]
+  return
+}
+
+// -----
+
+// Each lane keeps its best and where that was. Of two choices the better one holds, and
+// of equal ones the one before.
+// CHECK-LABEL: func @arg_max
+// CHECK-SAME: %[[ROW:[^:]*]]: memref<?xf32>, %[[V:[^:]*]]: memref<f32>, %[[P:[^:]*]]: memref<i64>
+func.func @arg_max(%row: memref<?xf32>, %v: memref<f32>, %p: memref<i64>) {
+  // CHECK: %[[BEFORE:.*]] = memref.load %[[V]][]
+  // CHECK: vector.broadcast %[[BEFORE]] : f32 to vector<8xf32>
+  // CHECK: scf.for
+  // CHECK: %[[LARGER:.*]] = arith.cmpf ogt, {{.*}} : vector<8xf32>
+  // CHECK: arith.select %[[LARGER]], {{.*}} : vector<8xi1>, vector<8xf32>
+  // CHECK: arith.select %[[LARGER]], {{.*}} : vector<8xi1>, vector<8xi64>
+  // CHECK: %[[RIGHT:.*]] = arith.cmpf ogt, {{.*}} : f32
+  // CHECK: %[[LEFT:.*]] = arith.cmpf ogt, {{.*}} : f32
+  // CHECK: %[[FIRST:.*]] = arith.cmpi slt, {{.*}} : i64
+  // CHECK: %[[EQUAL:.*]] = arith.select %[[LEFT]], %[[RIGHT]], %[[FIRST]] : i1
+  // CHECK: %[[TAKES:.*]] = arith.ori %[[RIGHT]], %[[EQUAL]]
+  // CHECK: arith.select %[[TAKES]]
+  // CHECK: arith.select %[[TAKES]]
   linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
       ins(%row : memref<?xf32>) outs(%v, %p : memref<f32>, memref<i64>) {
   ^bb0(%a: f32, %best: f32, %place: i64):
     %i = linalg.index 0 : index
     %here = arith.index_cast %i : index to i64
     %0 = arith.cmpf ogt, %a, %best : f32
+    %1 = arith.select %0, %a, %best : f32
+    %2 = arith.select %0, %here, %place : i64
+    linalg.yield %1, %2 : f32, i64
+  }
+  return
+}
+
+// -----
+
+// No vector form: the last of equal ones, results with gaps.
+// CHECK-LABEL: func @left
+func.func @left(%v: memref<f32>, %p: memref<i64>, %row: memref<?xf32>, %gaps: memref<?xf32, strided<[?]>>) {
+  // CHECK: linalg.generic
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%row : memref<?xf32>) outs(%v, %p : memref<f32>, memref<i64>) {
+  ^bb0(%a: f32, %best: f32, %place: i64):
+    %i = linalg.index 0 : index
+    %here = arith.index_cast %i : index to i64
+    %0 = arith.cmpf oge, %a, %best : f32
     %1 = arith.select %0, %a, %best : f32
     %2 = arith.select %0, %here, %place : i64
     linalg.yield %1, %2 : f32, i64

@@ -184,6 +184,7 @@ static void emitExports(llvm::Module &module, llvm::GlobalVariable *description,
     for (llvm::Argument &argument : function->args())
       arguments.push_back(&argument);
     llvm::CallInst *call = builder.CreateCall(callee, arguments);
+    call->setTailCall();
     if (each.result->isVoidTy())
       builder.CreateRetVoid();
     else

@@ -63,12 +63,13 @@ static bool isGlue(const llvm::Function &function) {
 }
 
 /// Whether a run executes a function once: nothing calls it but such functions,
-/// or the runtime.
+/// or the runtime. What the library exports is short.
 static bool isCalledOnce(const llvm::Function &function) {
-  return llvm::none_of(function.users(), [](const llvm::User *user) {
-    auto *instruction = llvm::dyn_cast<llvm::Instruction>(user);
-    return instruction && !instruction->getFunction()->hasOptNone();
-  });
+  return function.hasLocalLinkage() &&
+         llvm::none_of(function.users(), [](const llvm::User *user) {
+           auto *call = llvm::dyn_cast<llvm::Instruction>(user);
+           return call && !call->getFunction()->hasOptNone();
+         });
 }
 
 /// Leaves glue that a run executes once as it is. To optimize it takes a good

@@ -32,19 +32,38 @@ static void choosePlan(Operation *op, StringRef algorithm,
                 Builder(op->getContext())
                     .getI64IntegerAttr(chooseStepRows(recurrence, target)));
   auto attention = dyn_cast<AttentionOp>(op);
-  if (attention && algorithm == residentAlgorithm &&
-      !op->hasAttr(queryBlockName))
-    op->setAttr(queryBlockName,
-                Builder(op->getContext())
-                    .getI64IntegerAttr(chooseQueryBlock(attention, target)));
+  if (!attention || algorithm == naiveAlgorithm)
+    return;
+  Builder builder(op->getContext());
+  AttentionBlocks blocks = chooseBlocks(attention, algorithm, target);
+  if (!op->hasAttr(queryBlockName))
+    op->setAttr(queryBlockName, builder.getI64IntegerAttr(blocks.queries));
+  if (algorithm == onlineAlgorithm && !op->hasAttr(keyBlockName))
+    op->setAttr(keyBlockName, builder.getI64IntegerAttr(blocks.keys));
 }
 
-/// Whether the size that a module gives, if it does, is one.
-static bool hasValidSize(Operation *op, const ScheduledKind &kind) {
-  Attribute attribute = op->getAttr(kind.sizeAttribute);
-  auto size = dyn_cast_or_null<IntegerAttr>(attribute);
-  return !attribute || (size && size.getType().isSignlessInteger(64) &&
-                        size.getInt() >= 1 && size.getInt() <= kind.mostSize);
+/// Refuses a size that a module gives and that is none.
+static LogicalResult checkSize(Operation *op, const ScheduledSize &size) {
+  Attribute attribute = op->getAttr(size.attribute);
+  auto number = dyn_cast_or_null<IntegerAttr>(attribute);
+  if (!attribute || (number && number.getType().isSignlessInteger(64) &&
+                     number.getInt() >= 1 && number.getInt() <= size.most))
+    return success();
+  return op->emitError(size.attribute)
+         << " is " << attribute << ", expected a number from 1 to " << size.most
+         << " : i64";
+}
+
+/// Blocks of keys are whole panels, and what a sum adds up side by side.
+static LogicalResult checkKeyBlock(Operation *op,
+                                   const TargetDescription &target) {
+  auto keys = op->getAttrOfType<IntegerAttr>(keyBlockName);
+  int64_t step = target.getKeyStep(Float32Type::get(op->getContext()));
+  if (!keys || keys.getInt() % step == 0)
+    return success();
+  return op->emitError(keyBlockName)
+         << " is " << keys.getInt() << ", expected a multiple of " << step
+         << ", the keys that this target adds up side by side";
 }
 
 /// What an algorithm makes of an operation, and what it spares.
@@ -55,6 +74,9 @@ static StringRef describe(Operation *op, StringRef algorithm) {
   if (algorithm == residentAlgorithm)
     return "attention: resident, a block of queries at a time, whose rows of "
            "scores stay in the cache";
+  if (algorithm == onlineAlgorithm)
+    return "attention: online, a block of queries and a block of keys at a "
+           "time, with a running maximum and sum; no row of scores is stored";
   return isa<RecurrenceOp>(op)
              ? "recurrence: naive, one time step after another; products with "
                "the step's input stay in the loop"
@@ -68,12 +90,13 @@ static void applySchedule(Operation *op, const ScheduledKind &kind,
   Builder builder(op->getContext());
   if (choice.algorithm)
     op->setAttr(algorithmName, builder.getStringAttr(*choice.algorithm));
-  if (choice.size) {
-    op->setAttr(kind.sizeAttribute, builder.getI64IntegerAttr(*choice.size));
-    // Only this algorithm has the size.
-    if (!op->hasAttr(algorithmName))
-      op->setAttr(algorithmName, builder.getStringAttr(kind.algorithms[1]));
-  }
+  for (auto [index, size] : llvm::enumerate(kind.sizes))
+    if (std::optional<int64_t> number = choice.sizes[index])
+      op->setAttr(size.attribute, builder.getI64IntegerAttr(*number));
+  // Only some algorithms have the sizes.
+  if (choice.isGiven() && !op->hasAttr(algorithmName))
+    op->setAttr(algorithmName,
+                builder.getStringAttr(findAlgorithmOf(kind, choice)));
   if (choice.isGiven() && choice.algorithm != naiveAlgorithm.str())
     op->setAttr(algorithmGivenName, builder.getUnitAttr());
 }
@@ -113,10 +136,10 @@ struct ChooseAlgorithms
     const Schedule::Choice &choice = given.of(kind);
     applySchedule(op, kind, choice);
     if (!op->hasAttr(algorithmName))
-      op->setAttr(algorithmName,
-                  StringAttr::get(&getContext(), naive
-                                                     ? StringRef(naiveAlgorithm)
-                                                     : chooseAlgorithm(op)));
+      op->setAttr(
+          algorithmName,
+          StringAttr::get(&getContext(), naive ? StringRef(naiveAlgorithm)
+                                               : chooseAlgorithm(op, target)));
     auto chosen = op->getAttrOfType<StringAttr>(algorithmName);
     if (!chosen || !llvm::is_contained(kind.algorithms, chosen.getValue())) {
       InFlightDiagnostic error = op->emitError("no lowering for algorithm ")
@@ -127,14 +150,16 @@ struct ChooseAlgorithms
       });
       return error;
     }
-    if (choice.size && chosen.getValue() == naiveAlgorithm)
-      return op->emitError(kind.name)
-             << " cannot be scheduled with " << kind.sizeKey
-             << ": the module says that its algorithm is \"naive\"";
-    if (!hasValidSize(op, kind))
-      return op->emitError(kind.sizeAttribute)
-             << " is " << op->getAttr(kind.sizeAttribute)
-             << ", expected a number from 1 to " << kind.mostSize << " : i64";
+    for (auto [index, size] : llvm::enumerate(kind.sizes)) {
+      if (choice.sizes[index] && !size.isOf(chosen.getValue()))
+        return op->emitError(kind.name)
+               << " cannot be scheduled with " << size.key
+               << ": the module says that its algorithm is " << chosen;
+      if (failed(checkSize(op, size)))
+        return failure();
+    }
+    if (failed(checkKeyBlock(op, target)))
+      return failure();
     choosePlan(op, chosen.getValue(), target);
     remark::analysis(
         op->getLoc(),

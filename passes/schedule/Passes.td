@@ -31,6 +31,7 @@ def ChooseAlgorithms : Pass<"gf-choose-algorithms", "::mlir::func::FuncOp"> {
     | `naive` | both | |
     | `steps` | recurrence | `gf.step_rows`: steps times batch in a block, from the caches |
     | `resident` | attention | `gf.query_block`: queries in a block, from the caches |
+    | `online` | attention | the same, and `gf.key_block`: keys in a block, from the caches |
 
     What the option `schedule` chooses stands above the attributes that the operation
     has and above the cost model: `attention.algorithm=naive,recurrence.step_rows=64`. The
@@ -41,7 +42,8 @@ def ChooseAlgorithms : Pass<"gf-choose-algorithms", "::mlir::func::FuncOp"> {
     Option<"naive", "naive", "bool", "false", "Choose `naive` throughout">,
     Option<"schedule", "schedule", "std::string", "",
            "KEY=VALUE[,KEY=VALUE...], the keys being recurrence.algorithm, "
-           "recurrence.step_rows, attention.algorithm, attention.query_block">
+           "recurrence.step_rows, attention.algorithm, attention.query_block, "
+           "attention.key_block">
   ];
 }
 

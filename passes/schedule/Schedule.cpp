@@ -14,23 +14,31 @@
 using namespace mlir;
 using namespace gatefold;
 
+/// Not of one operation, so of no kind: what phase fuse makes of several.
+static constexpr StringLiteral directionsKey = "recurrence.directions";
+static constexpr StringLiteral directions[] = {"joined", "apart"};
+
 std::string ScheduledKind::getKey(StringRef part) const {
   return (name + "." + part).str();
 }
 
 ArrayRef<ScheduledKind> gatefold::getScheduledKinds() {
+  static constexpr StringLiteral recurrences[] = {naiveAlgorithm,
+                                                  stepsAlgorithm};
+  static constexpr StringLiteral attentions[] = {
+      naiveAlgorithm, residentAlgorithm, onlineAlgorithm};
+  static constexpr StringLiteral steps[] = {stepsAlgorithm};
+  static constexpr StringLiteral blocks[] = {residentAlgorithm,
+                                             onlineAlgorithm};
+  static constexpr StringLiteral online[] = {onlineAlgorithm};
+  static constexpr ScheduledSize recurrenceSizes[] = {
+      {"step_rows", stepRowsName, 1 << 20, steps}};
+  static constexpr ScheduledSize attentionSizes[] = {
+      {"query_block", queryBlockName, 1 << 16, blocks},
+      {"key_block", keyBlockName, 1 << 20, online}};
   static constexpr ScheduledKind kinds[] = {
-      {"recurrence",
-       {naiveAlgorithm, stepsAlgorithm},
-       "step_rows",
-       stepRowsName,
-       1 << 20},
-      {"attention",
-       {naiveAlgorithm, residentAlgorithm},
-       "query_block",
-       queryBlockName,
-       1 << 16},
-  };
+      {"recurrence", recurrences, recurrenceSizes},
+      {"attention", attentions, attentionSizes}};
   return kinds;
 }
 
@@ -40,58 +48,91 @@ const ScheduledKind *gatefold::findScheduledKind(Operation *op) {
   return isa<AttentionOp>(op) ? &getScheduledKinds()[1] : nullptr;
 }
 
-static std::string describeAlgorithms(const ScheduledKind &kind) {
-  return llvm::join(ArrayRef(kind.algorithms), " or ");
+/// `a`, `a or b`, `a, b or c`.
+static std::string describeAlgorithms(ArrayRef<StringLiteral> names) {
+  std::string text = llvm::join(names.drop_back(), ", ");
+  return text + (text.empty() ? "" : " or ") + names.back().str();
 }
 
-static std::string describeSizes(const ScheduledKind &kind) {
-  return "a number from 1 to " + std::to_string(kind.mostSize);
+static std::string describeValues(const ScheduledSize &size) {
+  return "a number from 1 to " + std::to_string(size.most);
 }
 
 /// Every key with its values.
 static std::string describeKeys() {
-  std::string text = "there are";
-  for (const ScheduledKind &kind : getScheduledKinds())
-    text += (text.back() == 'e' ? " " : ", ") + kind.getKey("algorithm") + "=" +
-            llvm::join(ArrayRef(kind.algorithms), "|") + ", " +
-            kind.getKey(kind.sizeKey) + "=1..." + std::to_string(kind.mostSize);
-  return text;
+  SmallVector<std::string> keys;
+  for (const ScheduledKind &kind : getScheduledKinds()) {
+    keys.push_back(kind.getKey("algorithm") + "=" +
+                   llvm::join(kind.algorithms, "|"));
+    for (const ScheduledSize &size : kind.sizes)
+      keys.push_back(kind.getKey(size.key) + "=1..." +
+                     std::to_string(size.most));
+  }
+  keys.push_back(
+      (directionsKey + "=" + llvm::join(ArrayRef(directions), "|")).str());
+  return "there are " + llvm::join(keys, ", ");
+}
+
+StringRef gatefold::findAlgorithmOf(const ScheduledKind &kind,
+                                    const Schedule::Choice &choice) {
+  auto hasAll = [&](StringRef algorithm) {
+    for (auto [index, size] : llvm::enumerate(kind.sizes))
+      if (choice.sizes[index] && !size.isOf(algorithm))
+        return false;
+    return true;
+  };
+  return *llvm::find_if(kind.algorithms.drop_front(), hasAll);
+}
+
+static bool parseDirections(StringRef value, Schedule &schedule,
+                            ScheduleFault &fault) {
+  if (schedule.joinsDirections)
+    fault = {("`" + directionsKey + "` is given twice").str(), ""};
+  else if (!llvm::is_contained(directions, value))
+    fault = {("`" + directionsKey + "` is " +
+              llvm::join(ArrayRef(directions), " or ") + ", found `" + value +
+              "`")
+                 .str(),
+             ""};
+  else
+    schedule.joinsDirections = value == directions[0];
+  return fault.message.empty();
 }
 
 /// Writes one KEY=VALUE into a schedule.
 static bool parseEntry(StringRef entry, Schedule &schedule,
                        ScheduleFault &fault) {
   auto [key, value] = entry.split('=');
+  if (key == directionsKey)
+    return parseDirections(value, schedule, fault);
+  auto refuse = [&](const std::string &what) {
+    fault = {("`" + key + "` is " + what).str(), ""};
+    return false;
+  };
+  auto refuseValue = [&](const std::string &expected) {
+    return refuse((expected + ", found `" + value + "`").str());
+  };
   for (auto [kind, choice] :
        llvm::zip_equal(getScheduledKinds(), schedule.choices)) {
-    bool isSize = key == kind.getKey(kind.sizeKey);
-    if (!isSize && key != kind.getKey("algorithm"))
-      continue;
-    if (isSize ? choice.size.has_value() : choice.algorithm.has_value()) {
-      fault = {("`" + key + "` is given twice").str(), ""};
-      return false;
-    }
-    int64_t size = 0;
-    if (isSize &&
-        (value.getAsInteger(10, size) || size < 1 || size > kind.mostSize)) {
-      fault = {("`" + key + "` is " + describeSizes(kind) + ", found `" +
-                value + "`")
-                   .str(),
-               ""};
-      return false;
-    }
-    if (!isSize && !llvm::is_contained(kind.algorithms, value)) {
-      fault = {("`" + key + "` is " + describeAlgorithms(kind) + ", found `" +
-                value + "`")
-                   .str(),
-               ""};
-      return false;
-    }
-    if (isSize)
-      choice.size = size;
-    else
+    if (key == kind.getKey("algorithm")) {
+      if (choice.algorithm)
+        return refuse("given twice");
+      if (!llvm::is_contained(kind.algorithms, value))
+        return refuseValue(describeAlgorithms(kind.algorithms));
       choice.algorithm = value.str();
-    return true;
+      return true;
+    }
+    for (auto [index, size] : llvm::enumerate(kind.sizes)) {
+      if (key != kind.getKey(size.key))
+        continue;
+      if (choice.sizes[index])
+        return refuse("given twice");
+      int64_t number = 0;
+      if (value.getAsInteger(10, number) || number < 1 || number > size.most)
+        return refuseValue(describeValues(size));
+      choice.sizes[index] = number;
+      return true;
+    }
   }
   fault = {("no choice is named `" + key + "`").str(), describeKeys()};
   if (!entry.contains('='))
@@ -112,12 +153,18 @@ std::optional<Schedule> gatefold::parseSchedule(StringRef text,
     }
   for (auto [kind, choice] :
        llvm::zip_equal(getScheduledKinds(), schedule.choices))
-    if (choice.size && choice.algorithm == naiveAlgorithm.str()) {
-      fault = {"`" + kind.getKey(kind.sizeKey) + "` is of the algorithm `" +
-                   kind.algorithms[1].str() + "`, and `" +
-                   kind.getKey("algorithm") + "` is `naive`",
-               "leave one of the two out"};
-      return std::nullopt;
-    }
+    for (auto [index, size] : llvm::enumerate(kind.sizes))
+      if (choice.sizes[index] && choice.algorithm &&
+          !size.isOf(*choice.algorithm)) {
+        std::string names;
+        for (StringRef name : size.algorithms)
+          names += (names.empty() ? "`" : " and `") + name.str() + "`";
+        fault = {"`" + kind.getKey(size.key) + "` is of the algorithm" +
+                     (size.algorithms.size() > 1 ? "s " : " ") + names +
+                     ", and `" + kind.getKey("algorithm") + "` is `" +
+                     *choice.algorithm + "`",
+                 "leave one of the two out"};
+        return std::nullopt;
+      }
   return schedule;
 }

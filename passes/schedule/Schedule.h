@@ -11,21 +11,31 @@
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include <optional>
 #include <string>
 
 namespace gatefold {
+
+/// A size that some algorithms have.
+struct ScheduledSize {
+  /// Part of a key after the dot, attribute, and largest value; the least is 1.
+  llvm::StringLiteral key, attribute;
+  int64_t most;
+  llvm::ArrayRef<llvm::StringLiteral> algorithms;
+
+  bool isOf(llvm::StringRef algorithm) const {
+    return llvm::is_contained(algorithms, algorithm);
+  }
+};
 
 /// What can be chosen for one kind of operation.
 struct ScheduledKind {
   /// `recurrence` or `attention`, the part of a key before the dot.
   llvm::StringLiteral name;
   /// The naive one first.
-  llvm::StringLiteral algorithms[2];
-  /// The size that the last of them has: part of a key after the dot,
-  /// attribute, and largest value; the least is 1.
-  llvm::StringLiteral sizeKey, sizeAttribute;
-  int64_t mostSize;
+  llvm::ArrayRef<llvm::StringLiteral> algorithms;
+  llvm::ArrayRef<ScheduledSize> sizes;
 
   /// `recurrence.step_rows`.
   std::string getKey(llvm::StringRef part) const;
@@ -39,16 +49,29 @@ const ScheduledKind *findScheduledKind(mlir::Operation *op);
 struct Schedule {
   struct Choice {
     std::optional<std::string> algorithm;
-    std::optional<int64_t> size;
-    bool isGiven() const { return algorithm || size; }
+    /// In the order of the kind's sizes, of which none has more than these.
+    std::optional<int64_t> sizes[2];
+    bool isGiven() const { return algorithm || sizes[0] || sizes[1]; }
   };
   /// In the order of getScheduledKinds().
   Choice choices[2];
+  /// Whether products that sequences of several recurrences come from become
+  /// one: `recurrence.directions=joined|apart`, of phase fuse.
+  std::optional<bool> joinsDirections;
 
   const Choice &of(const ScheduledKind &kind) const {
     return choices[&kind - getScheduledKinds().begin()];
   }
+  /// Whether anything is chosen for a kind.
+  bool isGivenFor(const ScheduledKind &kind) const {
+    return of(kind).isGiven() ||
+           (joinsDirections && &kind == getScheduledKinds().begin());
+  }
 };
+
+/// The first algorithm that has all the sizes that are chosen.
+llvm::StringRef findAlgorithmOf(const ScheduledKind &kind,
+                                const Schedule::Choice &choice);
 
 /// Why a text is no schedule, and what it may say instead.
 struct ScheduleFault {

@@ -22,8 +22,13 @@ inline constexpr llvm::StringLiteral stepRowsName = "gf.step_rows";
 /// An attention, a block of queries at a time, whose rows of scores stay in the
 /// cache from one pass over them to the next.
 inline constexpr llvm::StringLiteral residentAlgorithm = "resident";
-/// Its attribute: how many queries a block has.
+/// An attention, a block of queries and a block of keys at a time, with a
+/// running maximum and sum, so that no row of scores exists.
+inline constexpr llvm::StringLiteral onlineAlgorithm = "online";
+/// Attribute of both: how many queries a block has.
 inline constexpr llvm::StringLiteral queryBlockName = "gf.query_block";
+/// Attribute of the second: how many keys a block has.
+inline constexpr llvm::StringLiteral keyBlockName = "gf.key_block";
 
 /// Set where a user chose the algorithm: a lowering that cannot do it then
 /// refuses instead of leaving the operation to the naive one.

@@ -2,7 +2,8 @@
 //===- Target.h - The processor that code is made for -----------*- C++ -*-===//
 //
 // What the choice of algorithms and tiles needs to know of a processor. Nothing
-// else depends on which one it is: AVX-512, AVX2, NEON differ in these numbers.
+// else depends on which one it is: AVX-512, AVX2, NEON and GPUs differ in these
+// numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +27,27 @@ struct TargetDescription {
   int64_t firstCacheBytes = 32 << 10;
   int64_t secondCacheBytes = 512 << 10;
 
+  /// Of a GPU: threads of a block as kernels are made for; 0 for a CPU. A
+  /// multiprocessor's threads, 32-bit registers and shared memory, that of one
+  /// block, and how many multiprocessors there are.
+  int64_t blockThreads = 0;
+  int64_t multiprocessors = 0;
+  int64_t multiprocessorThreads = 0;
+  int64_t multiprocessorRegisters = 0;
+  int64_t multiprocessorSharedBytes = 0;
+  int64_t blockSharedBytes = 0;
+  /// The oldest version of PTX that has all that kernels use, times 10.
+  int64_t ptxVersion = 0;
+  /// Instructions that kernels may be made of beyond those that all have.
+  llvm::SmallVector<llvm::StringRef> instructions;
+
+  /// Threads of a warp.
+  static constexpr int64_t warpThreads = 32;
+  bool isGpu() const { return blockThreads != 0; }
+  bool hasInstruction(llvm::StringRef name) const {
+    return llvm::is_contained(instructions, name);
+  }
+
   /// Whether a * b + c is one instruction: not in SSE.
   bool hasFusedMultiplyAdd() const {
     return vectorBytes > 16 || vectorRegisters > 16;
@@ -43,8 +65,16 @@ struct TargetDescription {
     return getTileVectors() * getLanes(type);
   }
 
-  /// `native`, `aarch64`, or an LLVM processor name such as `x86-64-v3`; caches
-  /// are those of this machine for `native`, else typical ones.
+  /// Keys from one place to the next at which a block of an attention's keys
+  /// may begin: what a reduction adds up side by side, in whole panels of every
+  /// type.
+  int64_t getKeyStep(mlir::Type float32) const {
+    return std::max(vectorBytes, getPanelWidth(float32));
+  }
+
+  /// `native`, `aarch64`, an LLVM processor name such as `x86-64-v3`, or a GPU
+  /// such as `sm_80`; caches are those of this machine for `native`, else
+  /// typical ones.
   static llvm::Expected<TargetDescription> describe(llvm::StringRef target);
 
   /// As the module's attribute, and back; a module without it has that of
@@ -52,6 +82,15 @@ struct TargetDescription {
   mlir::DictionaryAttr toAttribute(mlir::MLIRContext *context) const;
   static TargetDescription fromModule(mlir::ModuleOp module);
 };
+
+/// Whether a target is named as GPUs are: `sm_80`.
+inline bool isGpuName(llvm::StringRef target) {
+  return target.starts_with("sm_");
+}
+
+/// A GPU by its compute capability (`sm_80`, `sm_90a`); the error names all
+/// that are known.
+llvm::Expected<TargetDescription> describeGpu(llvm::StringRef target);
 
 } // namespace gatefold
 

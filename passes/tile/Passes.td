@@ -38,7 +38,7 @@ def LowerAttention : Pass<"gf-lower-attention", "::mlir::func::FuncOp"> {
 def TileAttention : Pass<"gf-tile-attention", "::mlir::func::FuncOp"> {
   let summary = "Attention, a block of queries at a time";
   let description = [{
-    `gf.attention` with `gf.algorithm = "resident"` becomes loops over the leading
+    `gf.attention` with `gf.algorithm = "resident"` or `"online"` becomes loops over the leading
     indices and over blocks of `gf.query_block` queries. A row of the region, over the keys
     [S], becomes a tile [queries, keys] for the block: scores and values are products
     with packed panels, everything else is `linalg` on tiles. What does not depend
@@ -58,6 +58,21 @@ def TileAttention : Pass<"gf-tile-attention", "::mlir::func::FuncOp"> {
     // becomes
     %panels = gf.pack %k along 0 into %e : tensor<?x64xf32> into tensor<?x64x64xf32> -> ...
     %s = gf.linear %block, %panels outs(%t) : tensor<?x64xf32>, tensor<?x64x64xf32> -> tensor<?x?xf32>
+    ```
+
+    With `gf.algorithm = "online"` an inner loop goes over blocks of `gf.key_block` keys,
+    with a running maximum m and sum l of each softmax, and a sum a for each product with
+    the values; c is 1 where the maximum stays:
+
+    ```
+    m' = max(m, s),  c = exp(m - m'),  e = exp(s - m'),  l' = c l + sum e,  a' = c a + e V
+    ```
+
+    ```mlir
+    %all:3 = scf.for %key = %first to %end step %c512 iter_args(%m, %l, %a) -> (tensor<?xf32>, tensor<?xf32>, tensor<?x64xf32>) {
+      %s = gf.linear %block, %part outs(%t) : tensor<?x64xf32>, tensor<?x64x64xf32> -> tensor<?x?xf32>
+      ...
+      %b = gf.linear %e, %values initial(%r) outs(%r) : tensor<?x?xf32>, tensor<1x?x64xf32> -> tensor<?x64xf32>
     ```
 
     An attention whose region holds what has no form for a block becomes `naive`, with

@@ -11,6 +11,7 @@
 #include "passes/support/Algorithms.h"
 #include "passes/support/Entry.h"
 #include "passes/tile/Passes.h"
+#include "passes/tile/TileAttentionOnline.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace gatefold {
@@ -28,7 +29,8 @@ struct TileAttention : gatefold::impl::TileAttentionBase<TileAttention> {
         getOperation()->getParentOfType<ModuleOp>());
     SmallVector<AttentionOp> attentions;
     getOperation().walk([&](AttentionOp op) {
-      if (hasAlgorithm(op, residentAlgorithm))
+      if (hasAlgorithm(op, residentAlgorithm) ||
+          hasAlgorithm(op, onlineAlgorithm))
         attentions.push_back(op);
     });
     IRRewriter rewriter(&getContext());
@@ -37,39 +39,69 @@ struct TileAttention : gatefold::impl::TileAttentionBase<TileAttention> {
         return signalPassFailure();
   }
 
+  static remark::RemarkOpts options() {
+    return remark::RemarkOpts::name("attention").category("gf-tile-attention");
+  }
+
+  static int64_t sizeOf(AttentionOp op, StringRef name, int64_t otherwise) {
+    auto given = op->getAttrOfType<IntegerAttr>(name);
+    return given ? std::clamp<int64_t>(given.getInt(), 1, 1 << 20) : otherwise;
+  }
+
+  /// What a user chose is refused; else it is the naive lowering's.
+  LogicalResult leave(AttentionOp op, Operation *inner, const Twine &why) {
+    StringRef algorithm =
+        op->getAttrOfType<StringAttr>(algorithmName).getValue();
+    StringRef name = inner->getName().getStringRef();
+    if (op->hasAttr(algorithmGivenName)) {
+      InFlightDiagnostic error =
+          op.emitError("attention cannot be scheduled as ")
+          << algorithm << ": its '" << name << "' " << why;
+      if (inner != op)
+        error.attachNote(inner->getLoc()) << "this '" << name << "'";
+      return error;
+    }
+    remark::missed(op.getLoc(), options())
+        << ("attention: not in blocks of " +
+            Twine(algorithm == onlineAlgorithm ? "keys" : "queries") +
+            ", for its '" + name + "'")
+               .str();
+    op->setAttr(algorithmName, StringAttr::get(&getContext(), naiveAlgorithm));
+    return success();
+  }
+
   LogicalResult tile(AttentionOp op, IRRewriter &rewriter,
                      const TargetDescription &target) {
-    auto options =
-        remark::RemarkOpts::name("attention").category("gf-tile-attention");
     prepareAttentionBody(op, rewriter);
-    auto given = op->getAttrOfType<IntegerAttr>(queryBlockName);
-    int64_t rows = given ? std::clamp<int64_t>(given.getInt(), 1, 1 << 16) : 24;
-    AttentionTiling tiling(op, rewriter, target, rows);
-    if (Operation *unsupported = tiling.findUnsupported()) {
-      if (op->hasAttr(algorithmGivenName))
-        return op.emitError("attention cannot be scheduled as resident: its '")
-               << unsupported->getName().getStringRef()
-               << "' cannot be computed for a block of queries";
-      remark::missed(op.getLoc(), options)
-          << ("attention: not in blocks of queries, for its '" +
-              unsupported->getName().getStringRef() + "'")
-                 .str();
-      op->setAttr(algorithmName,
-                  StringAttr::get(&getContext(), naiveAlgorithm));
-      return success();
+    bool isOnline = hasAlgorithm(op, onlineAlgorithm);
+    if (isOnline) {
+      AttentionBody body(op);
+      OnlineForm form(op, body);
+      if (Operation *obstacle = form.getObstacle())
+        return leave(op, obstacle, "needs " + form.getNeed());
+      separateWeights(op, rewriter);
     }
+    int64_t rows = sizeOf(op, queryBlockName, 24);
+    int64_t keys = isOnline ? sizeOf(op, keyBlockName, 512) : 0;
+    AttentionTiling tiling(op, rewriter, target, rows, keys);
+    if (Operation *unsupported = tiling.findUnsupported())
+      return leave(op, unsupported,
+                   "cannot be computed for a block of queries");
     int64_t maps = llvm::range_size(op.getBody().getOps<RowSoftmaxOp>());
     Type element = getElementTypeOrSelf(op.getKeys().front());
     int64_t width = element.isIntOrFloat() ? target.getPanelWidth(element) : 0;
     Operation *whole = tiling.getBody().getNeedsAllKeys();
     std::string text =
-        llvm::formatv("attention: resident, {0} query rows, {1} {2}, keys in "
-                      "panels of {3}",
-                      rows, maps, maps == 1 ? "map" : "maps", width);
+        llvm::formatv("attention: {0}, {1} query rows, ",
+                      isOnline ? onlineAlgorithm : residentAlgorithm, rows);
+    if (isOnline)
+      text += llvm::formatv("{0} keys at a time, ", tiling.getKeyBlock());
+    text += llvm::formatv("{0} {1}, keys in panels of {2}", maps,
+                          maps == 1 ? "map" : "maps", width);
     if (whole)
       text += ", no key left out for '" +
               whole->getName().getStringRef().str() + "'";
-    remark::passed(op.getLoc(), options) << text;
+    remark::passed(op.getLoc(), options()) << text;
     ++attentionsTiled;
     return tiling.run();
   }

@@ -35,9 +35,10 @@ struct KeyReach {
 struct QueryBlock {
   mlir::Value start;
   mlir::OpFoldResult rows, mostRows;
-  /// Keys [first, first + columns).
+  /// Keys [first, first + columns), of at most mostKeys; mostColumns are those
+  /// of a row in memory.
   mlir::Value first, end;
-  mlir::OpFoldResult columns, mostColumns;
+  mlir::OpFoldResult columns, mostKeys, mostColumns;
   /// All queries of the block see the keys [wholeFirst, wholeEnd).
   mlir::Value wholeFirst, wholeEnd;
 };
@@ -74,19 +75,31 @@ struct TileInput {
   mlir::AffineMap map;
 };
 
+/// What is known of a softmax when some keys have passed, for each query: the
+/// largest score and the sum of the powers.
+struct RunningSoftmax {
+  mlir::Value largest, sum;
+};
+
 using TileBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
     mlir::OpBuilder &, mlir::ValueRange arguments)>;
+
+mlir::Value negativeInfinity(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::Type element);
 
 /// Computes an attention for blocks of queries.
 class AttentionTiling {
 public:
+  /// `keyBlock`: how many keys are looked at at a time, 0 for all.
   AttentionTiling(AttentionOp op, mlir::IRRewriter &rewriter,
-                  const TargetDescription &target, int64_t queryBlock);
+                  const TargetDescription &target, int64_t queryBlock,
+                  int64_t keyBlock);
 
   /// Null, or what of the region cannot be computed for a block.
   mlir::Operation *findUnsupported();
   mlir::LogicalResult run();
   const AttentionBody &getBody() const { return body; }
+  int64_t getKeyBlock() const { return keyBlock; }
 
 private:
   // Small values.
@@ -116,6 +129,13 @@ private:
   mlir::Value spreadQueries(mlir::Value blocks);
   void findBlock(mlir::Value start);
   mlir::LogicalResult makeBlock(llvm::SmallVectorImpl<mlir::Value> &carried);
+  mlir::LogicalResult makeRows();
+
+  // TileAttentionOnline.cpp: a loop over blocks of keys.
+  mlir::LogicalResult makeRowsOnline();
+  void findKeyBlock(const QueryBlock &whole, mlir::Value start);
+  mlir::Value passKeys(RowSoftmaxOp softmax, RunningSoftmax &known);
+  void scaleSums(mlir::Value factor, llvm::ArrayRef<mlir::Value *> sums);
 
   // TileAttentionUniform.cpp: what is the same for all queries.
   void collectKept();
@@ -195,7 +215,19 @@ private:
           stays);
   mlir::Value makeKeptCount(RowTopKOp topK, mlir::Value order);
   mlir::Value makeProduct(mlir::Value vector, mlir::Value matrix,
-                          bool alongRows);
+                          bool alongRows, mlir::Value sum = {});
+  mlir::Value makeValuesBuffer(RowValuesOp op);
+  mlir::Value multiplyValues(RowValuesOp op, mlir::Value weights,
+                             mlir::Value output, mlir::Value sum);
+  void divideValues(RowValuesOp op, mlir::Value sum, mlir::Value denominator);
+  mlir::Value findLargest(mlir::Value scores);
+  mlir::Value makeBase(mlir::OpBuilder &builder, mlir::Value largest);
+  mlir::Value replaceEmpty(mlir::Value largest);
+  std::pair<mlir::Value, mlir::Value> makePowers(mlir::Value scores,
+                                                 bool isOwned, mlir::Value base,
+                                                 mlir::Value sum);
+  mlir::Value makeDenominator(RowSoftmaxOp softmax, mlir::Value base,
+                              mlir::Value sum);
   mlir::Value makeVisible();
   void addSegments(llvm::SmallVectorImpl<TileInput> &inputs);
   mlir::Value seenHere(mlir::OpBuilder &builder, mlir::ValueRange values);
@@ -205,7 +237,7 @@ private:
   mlir::Location loc;
   const TargetDescription &target;
   AttentionBody body;
-  int64_t leadRank, queryBlock;
+  int64_t leadRank, queryBlock, keyBlock;
   /// Whether blocks look at the keys that they see only.
   bool cutsKeys;
   /// Whether keys and values are packed; for few queries that takes longer than

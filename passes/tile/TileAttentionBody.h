@@ -21,6 +21,11 @@ namespace gatefold {
 /// tensor.
 void prepareAttentionBody(AttentionOp op, mlir::RewriterBase &rewriter);
 
+/// Whether multiplying the marked arguments of a structured operation's body by
+/// one number multiplies all results by it: they are sums of the arguments,
+/// each times a factor.
+bool isHomogeneous(mlir::Block *block, llvm::ArrayRef<mlir::Value> marked);
+
 /// Answers questions about the values of the region.
 class AttentionBody {
 public:

@@ -53,34 +53,6 @@ Value AttentionTiling::liftBeginning(Value output, bool isRead) {
   return linalg::CopyOp::create(rewriter, loc, from, buffer).getResult(0);
 }
 
-/// Whether multiplying the marked arguments by one number multiplies all
-/// results by it, so that a division may come afterwards.
-static bool isHomogeneous(Block *block, ArrayRef<Value> marked) {
-  llvm::DenseSet<Value> scaled(marked.begin(), marked.end());
-  for (Operation &inner : block->without_terminator()) {
-    auto isScaled = [&](unsigned operand) {
-      return scaled.contains(inner.getOperand(operand));
-    };
-    unsigned count = llvm::count_if(inner.getOperands(), [&](Value operand) {
-      return scaled.contains(operand);
-    });
-    if (inner.getNumRegions() != 0)
-      return false;
-    if (count == 0)
-      continue;
-    bool holds = (isa<arith::MulFOp>(inner) && count == 1) ||
-                 (isa<arith::DivFOp>(inner) && count == 1 && isScaled(0)) ||
-                 (isa<arith::AddFOp, arith::SubFOp>(inner) && count == 2) ||
-                 isa<arith::NegFOp>(inner) ||
-                 (isa<arith::SelectOp>(inner) && isScaled(1) && isScaled(2));
-    if (!holds)
-      return false;
-    scaled.insert(inner.getResult(0));
-  }
-  return llvm::all_of(block->getTerminator()->getOperands(),
-                      [&](Value yielded) { return scaled.contains(yielded); });
-}
-
 LogicalResult AttentionTiling::liftGeneric(GenericOp generic) {
   Block *old = generic.getBody();
   bool isParallel = generic.getNumParallelLoops() == generic.getNumLoops();

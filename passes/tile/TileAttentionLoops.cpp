@@ -25,9 +25,11 @@ static int64_t rankOf(Value value) {
 
 AttentionTiling::AttentionTiling(AttentionOp op, IRRewriter &rewriter,
                                  const TargetDescription &target,
-                                 int64_t queryBlock)
+                                 int64_t queryBlock, int64_t keyBlock)
     : op(op), rewriter(rewriter), loc(op.getLoc()), target(target), body(op),
       leadRank(op.getLeadRank()), queryBlock(queryBlock),
+      keyBlock(
+          llvm::alignTo(keyBlock, target.getKeyStep(rewriter.getF32Type()))),
       cutsKeys(!body.getNeedsAllKeys()) {}
 
 //===----------------------------------------------------------------------===//
@@ -104,9 +106,7 @@ SmallVector<FixedIndex> AttentionTiling::fixLead(Value operand,
 //===----------------------------------------------------------------------===//
 
 Value AttentionTiling::alignKey(Value key) {
-  // What a reduction adds up side by side, in whole panels of every type.
-  Value step = constant(std::max(target.vectorBytes,
-                                 target.getPanelWidth(rewriter.getF32Type())));
+  Value step = constant(target.getKeyStep(rewriter.getF32Type()));
   key = rewriter.createOrFold<arith::DivUIOp>(loc, key, step);
   return rewriter.createOrFold<arith::MulIOp>(loc, key, step);
 }
@@ -172,6 +172,7 @@ void AttentionTiling::findBlock(Value start) {
     block.end = keyCount;
     block.columns = getAsOpFoldResult(keyCount);
   }
+  block.mostKeys = getAsOpFoldResult(keyCount);
   // Rows begin at lines of the cache, and not all at the same place of it, as
   // they would if their distance were a power of two.
   int64_t line = arenaAlignment / 4;
@@ -192,6 +193,15 @@ void AttentionTiling::findBlock(Value start) {
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
+
+/// The region for a block of queries, which looks at its keys all at once.
+LogicalResult AttentionTiling::makeRows() {
+  for (Operation &inner : op.getBody().front().without_terminator())
+    if (inner.getNumResults() != 0 && body.isPerQuery(inner.getResult(0)) &&
+        failed(lift(&inner)))
+      return failure();
+  return success();
+}
 
 LogicalResult AttentionTiling::makeBlock(SmallVectorImpl<Value> &carried) {
   // Results are made in their place.
@@ -222,10 +232,8 @@ LogicalResult AttentionTiling::makeBlock(SmallVectorImpl<Value> &carried) {
     destinations[row] = tensor::ExtractSliceOp::create(
         rewriter, loc, type, result, offsets, sizes, strides);
   }
-  for (Operation &inner : op.getBody().front().without_terminator())
-    if (inner.getNumResults() != 0 && body.isPerQuery(inner.getResult(0)) &&
-        failed(lift(&inner)))
-      return failure();
+  if (failed(keyBlock == 0 ? makeRows() : makeRowsOnline()))
+    return failure();
   for (auto [result, row] : llvm::zip(carried, op.getYield().getValues())) {
     auto [offsets, sizes] = placeOf(result);
     SmallVector<OpFoldResult> strides(sizes.size(), rewriter.getIndexAttr(1));
@@ -244,6 +252,10 @@ LogicalResult AttentionTiling::run() {
               rankOf(query) - 1 - rankOf(op.getQueryArguments().front()));
   keyCount = getSize(rewriter, loc, key,
                      rankOf(key) - rankOf(op.getKeyArguments().front()));
+  if (std::optional<int64_t> keys = getConstantIntValue(keyCount))
+    keyBlock = std::min<int64_t>(
+        keyBlock, llvm::alignTo(std::max<int64_t>(*keys, 1),
+                                target.getKeyStep(rewriter.getF32Type())));
   packs = getConstantIntValue(queryCount).value_or(fewQueries + 1) > fewQueries;
   unsigned operands = op.getBody().getNumArguments() - 2;
   auto sizes = getResultSizes(

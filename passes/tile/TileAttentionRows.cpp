@@ -117,8 +117,7 @@ Value AttentionTiling::divide(Value value, Value denominator) {
   sizes[0] = block.rows;
   for (int64_t dim = 1; dim < type.getRank(); ++dim)
     if (type.isDynamicDim(dim))
-      most[dim] =
-          type.getRank() == 2 ? block.mostColumns : getAsOpFoldResult(keyCount);
+      most[dim] = type.getRank() == 2 ? block.mostColumns : block.mostKeys;
   Value buffer = makeBuffer(sizes, most, type.getElementType());
   return makeGeneric(
       {{value, all}, {inverse, mapOf({0}, type.getRank())}}, {{buffer, all}},
@@ -143,14 +142,16 @@ Value AttentionTiling::broadcastRow(const Tile &tile) {
 
 /// Product of a vector and a matrix, along the matrix's rows or its columns;
 /// either may be another one for each query.
-Value AttentionTiling::makeProduct(Value vector, Value matrix, bool alongRows) {
+/// It is added to `sum`, if there is one.
+Value AttentionTiling::makeProduct(Value vector, Value matrix, bool alongRows,
+                                   Value sum) {
   auto vectorType = cast<RankedTensorType>(vector.getType());
   auto matrixType = cast<RankedTensorType>(matrix.getType());
   bool hasQueries = vectorType.getRank() == 2 || matrixType.getRank() == 3;
   unsigned base = hasQueries ? 1 : 0, loops = base + 2;
   AffineExpr query = rewriter.getAffineDimExpr(0),
              out = rewriter.getAffineDimExpr(base),
-             sum = rewriter.getAffineDimExpr(base + 1);
+             term = rewriter.getAffineDimExpr(base + 1);
   auto mapFor = [&](ArrayRef<AffineExpr> results, bool isPerQuery) {
     SmallVector<AffineExpr> all(results);
     if (isPerQuery)
@@ -161,27 +162,29 @@ Value AttentionTiling::makeProduct(Value vector, Value matrix, bool alongRows) {
   OpFoldResult size = tensor::getMixedSize(
       rewriter, loc, matrix, matrixType.getRank() - (alongRows ? 2 : 1));
   Value buffer;
-  if (!hasQueries)
+  if (sum)
+    buffer = sum;
+  else if (!hasQueries)
     buffer = tensor::EmptyOp::create(rewriter, loc,
                                      ArrayRef<OpFoldResult>{size}, element);
   else if (alongRows)
     buffer = makeScores(element);
   else
     buffer = makeBuffer({block.rows, size}, {block.mostRows, size}, element);
-  Value zeros =
-      linalg::FillOp::create(rewriter, loc, number(element, 0.0), buffer)
-          .getResult(0);
-  SmallVector<AffineExpr> order = {out, sum};
+  if (!sum)
+    sum = linalg::FillOp::create(rewriter, loc, number(element, 0.0), buffer)
+              .getResult(0);
+  SmallVector<AffineExpr> order = {out, term};
   if (!alongRows)
     std::swap(order[0], order[1]);
   return makeGeneric(
-      {{vector, mapFor({sum}, vectorType.getRank() == 2)},
+      {{vector, mapFor({term}, vectorType.getRank() == 2)},
        {matrix, mapFor(order, matrixType.getRank() == 3)}},
-      {{zeros, mapFor({out}, hasQueries)}}, /*reducesKeys=*/true,
+      {{sum, mapFor({out}, hasQueries)}}, /*reducesKeys=*/true,
       [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
-        Value term = arith::MulFOp::create(builder, loc, values[0], values[1]);
+        Value part = arith::MulFOp::create(builder, loc, values[0], values[1]);
         return {
-            arith::AddFOp::create(builder, loc, values[2], term).getResult()};
+            arith::AddFOp::create(builder, loc, values[2], part).getResult()};
       })[0];
 }
 
@@ -219,15 +222,27 @@ void AttentionTiling::lower(RowScoresOp op) {
   result.isPerQuery = result.isOwned = true;
 }
 
-void AttentionTiling::lower(RowValuesOp op) {
-  Tile weights = tileOf(op.getWeights());
-  if (!weights.isPerQuery)
-    weights = {broadcastRow(weights), true, true, {}};
+/// `[rows, values]`.
+Value AttentionTiling::makeValuesBuffer(RowValuesOp op) {
+  RankedTensorType type = op.getType();
+  OpFoldResult size =
+      type.isDynamicDim(0)
+          ? tensor::getMixedSize(rewriter, loc,
+                                 tiles.lookup(op.getValues()).value, 1)
+          : OpFoldResult(rewriter.getIndexAttr(type.getDimSize(0)));
+  return makeBuffer({block.rows, size}, {block.mostRows, size},
+                    type.getElementType());
+}
+
+/// The product of weights with the values of the block's keys, made in `output`
+/// or, if there is one, added to `sum`.
+Value AttentionTiling::multiplyValues(RowValuesOp op, Value weights,
+                                      Value output, Value sum) {
   // What lies behind the reach of every query is not read.
   Value first = clamp(reach.reachFirst, block.first, block.end);
   Value end = clamp(reach.reachEnd, first, block.end);
   OpFoldResult count = getAsOpFoldResult(minus(end, first));
-  bool readsAll = !hidesByPlace() && !reach.hasLength;
+  bool readsAll = keyBlock == 0 && !hidesByPlace() && !reach.hasLength;
   OpFoldResult none = rewriter.getIndexAttr(0), one = rewriter.getIndexAttr(1);
   auto cut = [&](Value tensor, int64_t dim, Value from) -> Value {
     if (readsAll)
@@ -241,46 +256,51 @@ void AttentionTiling::lower(RowValuesOp op) {
     return tensor::ExtractSliceOp::create(rewriter, loc, tensor, offsets, sizes,
                                           strides);
   };
-  Value known = cut(weights.value, 1, minus(first, block.first));
-  Value result;
+  Value known = cut(weights, 1, minus(first, block.first));
   auto [panels, firstPacked] = valuePanels.lookup(op.getValues());
   if (!panels) {
     bool isPerQuery = body.isPerQuery(op.getValues());
     Value all = isPerQuery ? wholeTile(op.getValues())
                            : tiles.lookup(op.getValues()).value;
     Value values = cut(all, isPerQuery ? 1 : 0, first);
-    result = makeProduct(known, values, /*alongRows=*/false);
-  } else {
-    Value part = cut(panels, 1, minus(first, firstPacked));
-    Value output =
-        weights.denominator ? Value() : destinations.lookup(op.getResult());
-    if (!output) {
-      RankedTensorType type = op.getType();
-      OpFoldResult size =
-          type.isDynamicDim(0)
-              ? tensor::getMixedSize(rewriter, loc,
-                                     tiles.lookup(op.getValues()).value, 1)
-              : OpFoldResult(rewriter.getIndexAttr(type.getDimSize(0)));
-      output = makeBuffer({block.rows, size}, {block.mostRows, size},
-                          type.getElementType());
-    }
-    result = LinearOp::create(rewriter, loc, output.getType(), known, part,
-                              /*initial=*/Value(), output)
-                 .getResult();
+    return makeProduct(known, values, /*alongRows=*/false, sum);
   }
-  if (weights.denominator) {
-    Value inverse = invert(weights.denominator);
-    Value destination = destinations.lookup(op.getResult());
-    SmallVector<TileInput> inputs = {{inverse, mapOf({0})}};
-    if (destination)
-      inputs.push_back({result, mapOf({0, 1})});
-    result = makeGeneric(
-        inputs, {{destination ? destination : result, mapOf({0, 1})}}, false,
-        [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
-          return {arith::MulFOp::create(builder, loc, values[1], values[0])
-                      .getResult()};
-        })[0];
-  }
-  tiles[op.getResult()] = {
-      result, true, !destinations.contains(op.getResult()), {}};
+  Value part = cut(panels, 1, minus(first, firstPacked));
+  if (sum)
+    output = sum;
+  if (!output)
+    output = makeValuesBuffer(op);
+  return LinearOp::create(rewriter, loc, output.getType(), known, part,
+                          /*initial=*/sum, output)
+      .getResult();
+}
+
+/// The result of the operation, from its sums before the division.
+void AttentionTiling::divideValues(RowValuesOp op, Value sum,
+                                   Value denominator) {
+  Value destination = destinations.lookup(op.getResult());
+  SmallVector<TileInput> inputs = {{invert(denominator), mapOf({0})}};
+  if (destination)
+    inputs.push_back({sum, mapOf({0, 1})});
+  Value result = makeGeneric(
+      inputs, {{destination ? destination : sum, mapOf({0, 1})}}, false,
+      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+        return {arith::MulFOp::create(builder, loc, values[1], values[0])
+                    .getResult()};
+      })[0];
+  tiles[op.getResult()] = {result, true, !destination, {}};
+}
+
+void AttentionTiling::lower(RowValuesOp op) {
+  Tile weights = tileOf(op.getWeights());
+  if (!weights.isPerQuery)
+    weights = {broadcastRow(weights), true, true, {}};
+  bool isDirect = !weights.denominator && valuePanels.contains(op.getValues());
+  Value destination = isDirect ? destinations.lookup(op.getResult()) : Value();
+  Value result = multiplyValues(op, weights.value, destination, /*sum=*/{});
+  if (weights.denominator)
+    divideValues(op, result, weights.denominator);
+  else
+    tiles[op.getResult()] = {
+        result, true, !destinations.contains(op.getResult()), {}};
 }

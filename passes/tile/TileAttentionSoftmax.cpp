@@ -124,7 +124,8 @@ void AttentionTiling::lower(RowVisibleOp op) {
 // Softmax
 //===----------------------------------------------------------------------===//
 
-static Value negativeInfinity(OpBuilder &builder, Location loc, Type element) {
+Value gatefold::negativeInfinity(OpBuilder &builder, Location loc,
+                                 Type element) {
   auto type = cast<FloatType>(element);
   APFloat value = APFloat::getInf(type.getFloatSemantics(), /*Negative=*/true);
   return arith::ConstantOp::create(builder, loc,
@@ -228,73 +229,101 @@ Value AttentionTiling::hide(RowSoftmaxOp softmax, bool &isOwned) {
       })[0];
 }
 
-void AttentionTiling::lower(RowSoftmaxOp softmax) {
-  Type element = softmax.getType().getElementType();
-  bool isOwned = false;
-  Value scores = hide(softmax, isOwned);
+/// The largest score of each query.
+Value AttentionTiling::findLargest(Value scores) {
+  Type element = getElementTypeOrSelf(scores);
   Value hidden = negativeInfinity(rewriter, loc, element);
-  Value zero = number(element, 0.0), one = number(element, 1.0);
-  AffineMap all = mapOf({0, 1}), perQuery = mapOf({0}), column = mapOf({0}, 1);
-
-  Value largest = makeGeneric(
-      {{scores, all}}, {{makeColumn(element, hidden), perQuery}},
+  return makeGeneric(
+      {{scores, mapOf({0, 1})}}, {{makeColumn(element, hidden), mapOf({0})}},
       /*reducesKeys=*/true,
       [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
         return {arith::MaximumFOp::create(builder, loc, values[1], values[0])
                     .getResult()};
       })[0];
-  // A query that sees nothing: exp(-inf - 0) = 0.
-  largest = makeGeneric(
-      {}, {{largest, column}}, false,
-      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
-        Value isEmpty = arith::CmpFOp::create(
-            builder, loc, arith::CmpFPredicate::OEQ, values[0], hidden);
-        return {arith::SelectOp::create(builder, loc, isEmpty, zero, values[0])
-                    .getResult()};
-      })[0];
+}
 
-  SmallVector<TileInput> inputs = {{largest, perQuery}};
+/// What is subtracted from scores of which this is the largest: 0 for a query
+/// that sees nothing, as exp(-inf - 0) = 0.
+Value AttentionTiling::makeBase(OpBuilder &builder, Value largest) {
+  Value zero = number(largest.getType(), 0.0);
+  Value hidden = negativeInfinity(rewriter, loc, largest.getType());
+  Value isEmpty = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
+                                        largest, hidden);
+  return arith::SelectOp::create(builder, loc, isEmpty, zero, largest);
+}
+
+/// In place.
+Value AttentionTiling::replaceEmpty(Value largest) {
+  return makeGeneric(
+      {}, {{largest, mapOf({0}, 1)}}, false,
+      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+        return {makeBase(builder, values[0])};
+      })[0];
+}
+
+/// exp(scores - base), over scores that nothing else reads, and `sum` with
+/// them.
+std::pair<Value, Value> AttentionTiling::makePowers(Value scores, bool isOwned,
+                                                    Value base, Value sum) {
+  AffineMap all = mapOf({0, 1}), perQuery = mapOf({0});
+  SmallVector<TileInput> inputs = {{base, perQuery}};
   Value powers = scores;
   if (!isOwned) {
     inputs.push_back({scores, all});
-    powers = makeScores(element);
+    powers = makeScores(getElementTypeOrSelf(scores));
   }
   SmallVector<Value> made = makeGeneric(
-      inputs, {{powers, all}, {makeColumn(element, zero), perQuery}},
-      /*reducesKeys=*/true,
+      inputs, {{powers, all}, {sum, perQuery}}, /*reducesKeys=*/true,
       [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
         Value difference =
             arith::SubFOp::create(builder, loc, values[1], values[0]);
         Value power = math::ExpOp::create(builder, loc, difference);
-        Value sum = arith::AddFOp::create(builder, loc, values.back(), power);
-        return {power, sum};
+        Value next = arith::AddFOp::create(builder, loc, values.back(), power);
+        return {power, next};
       });
+  return {made[0], made[1]};
+}
 
-  // The sum of none counts as 1: its powers are 0. A large sink is bounded, so
-  // that the inverse is a normal number.
-  inputs.clear();
+/// The sum of none counts as 1: its powers are 0. A large sink is bounded, so
+/// that the inverse is a normal number.
+Value AttentionTiling::makeDenominator(RowSoftmaxOp softmax, Value base,
+                                       Value sum) {
+  Type element = softmax.getType().getElementType();
+  Value zero = number(element, 0.0), one = number(element, 1.0);
+  AffineMap column = mapOf({0}, 1);
+  SmallVector<TileInput> inputs;
   Value sink = softmax.getSink();
   if (sink)
-    inputs.push_back({largest, column});
+    inputs.push_back({base, column});
   if (sink && body.isPerQuery(sink))
     inputs.push_back({tileOf(sink).value, column});
   Value most = number(element, 0x1p+126);
-  Value denominator = makeGeneric(
-      inputs, {{made[1], column}}, false,
+  return makeGeneric(
+      inputs, {{sum, column}}, false,
       [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
-        Value sum = values.back();
+        Value whole = values.back();
         if (sink) {
           Value given = body.isPerQuery(sink) ? values[1] : tileOf(sink).value;
           Value power = math::ExpOp::create(
               builder, loc,
               arith::SubFOp::create(builder, loc, given, values[0]));
-          sum = arith::AddFOp::create(builder, loc, sum, power);
-          sum = arith::MinimumFOp::create(builder, loc, sum, most);
+          whole = arith::AddFOp::create(builder, loc, whole, power);
+          whole = arith::MinimumFOp::create(builder, loc, whole, most);
         }
         Value isEmpty = arith::CmpFOp::create(
-            builder, loc, arith::CmpFPredicate::OEQ, sum, zero);
-        return {arith::SelectOp::create(builder, loc, isEmpty, one, sum)
+            builder, loc, arith::CmpFPredicate::OEQ, whole, zero);
+        return {arith::SelectOp::create(builder, loc, isEmpty, one, whole)
                     .getResult()};
       })[0];
-  tiles[softmax.getResult()] = {made[0], true, true, denominator};
+}
+
+void AttentionTiling::lower(RowSoftmaxOp softmax) {
+  Type element = softmax.getType().getElementType();
+  bool isOwned = false;
+  Value scores = hide(softmax, isOwned);
+  Value base = replaceEmpty(findLargest(scores));
+  auto [powers, sum] = makePowers(scores, isOwned, base,
+                                  makeColumn(element, number(element, 0.0)));
+  tiles[softmax.getResult()] = {powers, true, true,
+                                makeDenominator(softmax, base, sum)};
 }

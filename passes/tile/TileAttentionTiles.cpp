@@ -72,7 +72,7 @@ SmallVector<OpFoldResult> AttentionTiling::tileSizes(Value value, bool most,
     if (keyDim == dim && most && type.getRank() == 1)
       sizes.push_back(block.mostColumns);
     else if (keyDim == dim && cutsKeys)
-      sizes.push_back(most ? getAsOpFoldResult(keyCount) : block.columns);
+      sizes.push_back(most ? block.mostKeys : block.columns);
     else if (!type.isDynamicDim(dim))
       sizes.push_back(rewriter.getIndexAttr(type.getDimSize(dim)));
     else if (keyDim == dim || !dynamicSize)
@@ -178,8 +178,7 @@ Value AttentionTiling::wholeTile(Value value) {
                          tensor::getMixedSizes(rewriter, loc, tile.value));
     most.append(sizes.begin() + 1, sizes.end());
     if (std::optional<int64_t> keyDim = body.getKeyDim(value); keyDim && type)
-      most[*keyDim + 1] =
-          rank == 1 ? block.mostColumns : getAsOpFoldResult(keyCount);
+      most[*keyDim + 1] = rank == 1 ? block.mostColumns : block.mostKeys;
     Value buffer =
         makeBuffer(sizes, most, type ? type.getElementType() : value.getType());
     AffineMap all = rewriter.getMultiDimIdentityMap(rank + 1);

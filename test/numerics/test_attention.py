@@ -83,11 +83,13 @@ VIEWS = {
 }
 
 
+@pytest.mark.parametrize("algorithm", ["resident", "online"])
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("name, width", [("dot_product", 7), ("diff_window", 3), ("differential", 17)])
-def test_views(compiler, name, width, view):
+def test_views(compiler, name, width, view, algorithm):
     options, restrictions = VIEWS[view]
-    library = compiler.library(text(name, width, options)).prepare({})
+    schedule = f"attention.algorithm={algorithm}" + ",attention.key_block=64" * (algorithm == "online")
+    library = compiler.library(text(name, width, options), "--schedule", schedule).prepare({})
     generator = numpy.random.default_rng(6)
     for batch, queries, keys in SHAPES:
         inputs = random_inputs(generator, name, batch, queries, keys, width)

@@ -15,6 +15,11 @@ ATTENTIONS = {
     "alibi": (["q"], ["k", "v"], ["s"], ""),
     "additive": (["q"], ["k", "v"], ["w"], ""),
 }
+# Beside what is chosen; three blocks of keys, where there is a form in such.
+ALGORITHMS = {
+    "resident": [],
+    "online": ["--schedule", "attention.algorithm=online,attention.key_block=64"],
+}
 VIEWS = {
     "causal": ", causal=true",
     "window": ", window=(70, 0)",
@@ -65,9 +70,12 @@ def part(name, given, rows=slice(None), keys=slice(None), heads=slice(None), bat
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("name", ATTENTIONS)
-def test_parts_have_the_bits_of_the_whole(compiler, name, view):
-    library = compiler.library(text(name, VIEWS[view])).prepare({})
+@pytest.mark.parametrize(
+    "algorithm, name",
+    [(a, n) for a in ALGORITHMS for n in ATTENTIONS if (a, n) != ("online", "sparse_differential")],
+)
+def test_parts_have_the_bits_of_the_whole(compiler, algorithm, name, view):
+    library = compiler.library(text(name, VIEWS[view]), *ALGORITHMS[algorithm]).prepare({})
     generator = numpy.random.default_rng(120)
     size = 150
     given = inputs_of(name, generator, 2, 2, size)
@@ -97,12 +105,14 @@ def test_parts_have_the_bits_of_the_whole(compiler, name, view):
         start = end
 
 
+@pytest.mark.parametrize("algorithm", ["resident", "online"])
 @pytest.mark.parametrize("name", ["dot_product", "differential"])
-def test_the_block_does_not_matter(compiler, name):
+def test_the_block_of_queries_does_not_matter(compiler, name, algorithm):
     source = text(name, ", causal=true")
-    given = inputs_of(name, numpy.random.default_rng(121), 1, 2, 67)
+    given = inputs_of(name, numpy.random.default_rng(121), 1, 2, 167)
+    chosen = f"attention.algorithm={algorithm}" + ",attention.key_block=64" * (algorithm == "online")
     libraries = [
-        compiler.library(source, "--schedule", f"attention.query_block={rows}").prepare({})
+        compiler.library(source, "--schedule", f"{chosen},attention.query_block={rows}").prepare({})
         for rows in (1, 5, 24, 100)
     ]
     first, *others = [library.run(**given)["output"] for library in libraries]
@@ -110,6 +120,16 @@ def test_the_block_does_not_matter(compiler, name):
         numpy.testing.assert_array_equal(other, first)
     naive = compiler.library(source, "--naive").prepare({})
     assert_close(first, naive.run(**given)["output"])
+
+
+@pytest.mark.parametrize("name", ["dot_product", "differential"])
+def test_threads_share_blocks(compiler, name):
+    """Long enough for several threads to be worth it."""
+    library = compiler.library(text(name, ", causal=true"), *ALGORITHMS["online"]).prepare({})
+    given = inputs_of(name, numpy.random.default_rng(122), 2, 2, 500)
+    one, *others = [library.context(threads).run(**given)["output"] for threads in (1, 2, 3)]
+    for other in others:
+        numpy.testing.assert_array_equal(other, one)
 
 
 def test_memory_grows_with_the_keys_alone(compiler):

@@ -4,13 +4,13 @@
 // RUN: not gatefold-opt %s --gf-choose-algorithms --split-input-file --remark-format=emitRemark --remarks-filter=gf-choose-algorithms 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: gatefold-opt %s --gf-choose-algorithms=schedule=recurrence.step_rows=64,attention.algorithm=naive --verify-diagnostics --split-input-file | FileCheck %s --check-prefix=GIVEN
 // RUN: not gatefold-opt %s --gf-choose-algorithms=schedule=recurrence.step_rows=0 2>&1 | FileCheck %s --check-prefix=RANGE
-// RUN: not gatefold-opt %s --gf-choose-algorithms=schedule=attention.algorithm=online 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not gatefold-opt %s --gf-choose-algorithms=schedule=attention.algorithm=magic 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not gatefold-opt %s --gf-choose-algorithms=schedule=attention.rows=1 2>&1 | FileCheck %s --check-prefix=KEY
 // RUN: not gatefold-opt %s --gf-choose-algorithms="naive schedule=attention.query_block=1" 2>&1 | FileCheck %s --check-prefix=NOTHING
 
 // What a user chooses has a name and a range.
-// RANGE: error: schedule: `recurrence.step_rows` is a number from 1 to 1048576, found `0`; there are recurrence.algorithm=naive|steps, recurrence.step_rows=1...1048576, attention.algorithm=naive|resident, attention.query_block=1...65536
-// NAME: error: schedule: `attention.algorithm` is naive or resident, found `online`
+// RANGE: error: schedule: `recurrence.step_rows` is a number from 1 to 1048576, found `0`; there are recurrence.algorithm=naive|steps, recurrence.step_rows=1...1048576, attention.algorithm=naive|resident|online, attention.query_block=1...65536, attention.key_block=1...1048576
+// NAME: error: schedule: `attention.algorithm` is naive, resident or online, found `magic`
 // KEY: error: schedule: no choice is named `attention.rows`
 // NOTHING: error: schedule: `naive` leaves nothing to choose
 
@@ -79,4 +79,69 @@ func.func @attention(%q: tensor<?x4xf32>) -> tensor<?x4xf32> {
     gf.yield %query : tensor<4xf32>
   }
   return %y : tensor<?x4xf32>
+}
+
+// -----
+
+// Rows of scores far longer than the second cache go through it a block of keys at a time,
+// unless that takes more products, or has no form. 24 rows of 32768 keys are three times the cache.
+module attributes {gf.target = {first_cache_bytes = 49152 : i64, second_cache_bytes = 1048576 : i64,
+    vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: func @long_rows
+  // GIVEN-LABEL: func @long_rows
+  func.func @long_rows(%q: tensor<?x4xf32>, %k: tensor<32768x4xf32>, %short: tensor<16384x4xf32>,
+                       %step: tensor<1x4xf32>) {
+    // CHECK: gf.attention {{.*}}gf.algorithm = "online", gf.key_block = 512 : i64, gf.query_block = 192 : i64
+    // GIVEN-COUNT-5: gf.attention {{.*}}gf.algorithm = "naive"
+    // REMARK: remark: {{.*}}attention: online, a block of queries and a block of keys at a time
+    gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<32768x4xf32>) -> tensor<?x4xf32> {
+    ^row(%qr: tensor<4xf32>, %kr: tensor<32768x4xf32>, %row: index, %position: index):
+      %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<32768x4xf32> -> tensor<32768xf32>
+      %p = gf.row_softmax %s : tensor<32768xf32>
+      %y = gf.row_values %p, %kr : tensor<32768xf32>, tensor<32768x4xf32> -> tensor<4xf32>
+      gf.yield %y : tensor<4xf32>
+    }
+    // CHECK: gf.attention {{.*}}gf.algorithm = "resident"
+    gf.attention queries(%q : tensor<?x4xf32>) keys(%short : tensor<16384x4xf32>) -> tensor<?x4xf32> {
+    ^row(%qr: tensor<4xf32>, %kr: tensor<16384x4xf32>, %row: index, %position: index):
+      %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<16384x4xf32> -> tensor<16384xf32>
+      %p = gf.row_softmax %s : tensor<16384xf32>
+      %y = gf.row_values %p, %kr : tensor<16384xf32>, tensor<16384x4xf32> -> tensor<4xf32>
+      gf.yield %y : tensor<4xf32>
+    }
+    // One query has one row.
+    // CHECK: gf.attention {{.*}}gf.algorithm = "resident"
+    gf.attention queries(%step : tensor<1x4xf32>) keys(%k : tensor<32768x4xf32>) -> tensor<1x4xf32> {
+    ^row(%qr: tensor<4xf32>, %kr: tensor<32768x4xf32>, %row: index, %position: index):
+      %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<32768x4xf32> -> tensor<32768xf32>
+      %p = gf.row_softmax %s : tensor<32768xf32>
+      %y = gf.row_values %p, %kr : tensor<32768xf32>, tensor<32768x4xf32> -> tensor<4xf32>
+      gf.yield %y : tensor<4xf32>
+    }
+    // Two maps, one product with the values.
+    // CHECK: gf.attention {{.*}}gf.algorithm = "resident"
+    gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<32768x4xf32>) -> tensor<?x4xf32> {
+    ^row(%qr: tensor<4xf32>, %kr: tensor<32768x4xf32>, %row: index, %position: index):
+      %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<32768x4xf32> -> tensor<32768xf32>
+      %p = gf.row_softmax %s : tensor<32768xf32>
+      %e = tensor.empty() : tensor<32768xf32>
+      %n = linalg.negf ins(%s : tensor<32768xf32>) outs(%e : tensor<32768xf32>) -> tensor<32768xf32>
+      %o = gf.row_softmax %n : tensor<32768xf32>
+      %w = linalg.sub ins(%p, %o : tensor<32768xf32>, tensor<32768xf32>)
+          outs(%e : tensor<32768xf32>) -> tensor<32768xf32>
+      %y = gf.row_values %w, %kr : tensor<32768xf32>, tensor<32768x4xf32> -> tensor<4xf32>
+      gf.yield %y : tensor<4xf32>
+    }
+    // No form.
+    // CHECK: gf.attention {{.*}}gf.algorithm = "resident"
+    gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<32768x4xf32>) -> tensor<?x4xf32> {
+    ^row(%qr: tensor<4xf32>, %kr: tensor<32768x4xf32>, %row: index, %position: index):
+      %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<32768x4xf32> -> tensor<32768xf32>
+      %t = gf.row_top_k %s fraction 0.5 : tensor<32768xf32> -> tensor<32768xi1>
+      %p = gf.row_softmax %s where(%t : tensor<32768xi1>) : tensor<32768xf32>
+      %y = gf.row_values %p, %kr : tensor<32768xf32>, tensor<32768x4xf32> -> tensor<4xf32>
+      gf.yield %y : tensor<4xf32>
+    }
+    return
+  }
 }

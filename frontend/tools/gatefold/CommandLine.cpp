@@ -83,8 +83,9 @@ cl::list<std::string>
     schedule("schedule",
              cl::desc("algorithms and their sizes in place of those chosen: "
                       "recurrence.algorithm=naive|steps, recurrence.step_rows, "
-                      "attention.algorithm=naive|resident, "
-                      "attention.query_block"),
+                      "recurrence.directions=joined|apart, "
+                      "attention.algorithm=naive|resident|online, "
+                      "attention.query_block, attention.key_block"),
              cl::value_desc("KEY=VALUE,..."), ON_CODE);
 cl::opt<bool> locations("locations",
                         cl::desc("print a phase's module with the places in "

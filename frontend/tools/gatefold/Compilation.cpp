@@ -186,12 +186,14 @@ void Compilation::collectScheduled() {
     if (!kind)
       return;
     auto algorithm = op->getAttrOfType<mlir::StringAttr>(algorithmName);
-    Scheduled entry{kind->name.str(), op->getLoc(),
-                    algorithm ? algorithm.getValue().str() : "", "", 0};
-    auto size = op->getAttrOfType<mlir::IntegerAttr>(kind->sizeAttribute);
-    if (size && entry.algorithm != naiveAlgorithm) {
-      entry.sizeName = kind->sizeKey.str();
-      entry.size = size.getInt();
+    Scheduled entry{kind->name.str(),
+                    op->getLoc(),
+                    algorithm ? algorithm.getValue().str() : "",
+                    {}};
+    for (const ScheduledSize &size : kind->sizes) {
+      auto number = op->getAttrOfType<mlir::IntegerAttr>(size.attribute);
+      if (number && size.isOf(entry.algorithm))
+        entry.sizes.emplace_back(size.key.str(), number.getInt());
     }
     scheduled.push_back(std::move(entry));
   });

@@ -23,9 +23,8 @@ public:
     std::string what;
     mlir::Location location;
     std::string algorithm;
-    /// `step_rows` or `query_block`; empty where the algorithm has none.
-    std::string sizeName;
-    int64_t size = 0;
+    /// Those that the algorithm has: `step_rows`, or `query_block`, ..
+    std::vector<std::pair<std::string, int64_t>> sizes;
   };
 
   explicit Compilation(const CommandLine &line);

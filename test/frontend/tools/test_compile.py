@@ -199,6 +199,8 @@ def test_remarks_of_the_naive_lowering(small):
         (["recurrence.step_rows=64"], '"steps", .*gf.step_rows = 64 ', '"resident"'),
         (["recurrence.algorithm=naive,attention.query_block=48"], '"naive"}', ".*query_block = 48 "),
         (["recurrence.algorithm=steps", "attention.algorithm=naive"], '"steps"', '"naive"}'),
+        (["attention.key_block=256,attention.query_block=6"], '"steps"',
+         '"online", .*key_block = 256 .*query_block = 6 '),
     ],
 )  # fmt: skip
 def test_schedule(small, schedule, recurrence, attention):
@@ -212,7 +214,8 @@ def test_schedule(small, schedule, recurrence, attention):
 
 KEYS = (
     "hint: there are recurrence.algorithm=naive|steps, recurrence.step_rows=1...1048576, "
-    "attention.algorithm=naive|resident, attention.query_block=1...65536\n"
+    "attention.algorithm=naive|resident|online, attention.query_block=1...65536, "
+    "attention.key_block=1...1048576, recurrence.directions=joined|apart\n"
 )
 
 
@@ -223,7 +226,7 @@ KEYS = (
         (["--schedule", "steps"], "--schedule: expected KEY=VALUE, found `steps`\n", KEYS),
         (["--schedule", ""], "--schedule: expected KEY=VALUE, found nothing\n", "hint: such as"),
         (["--schedule", "attention.algorithm=magic"],
-         "`attention.algorithm` is naive or resident, found `magic`\n", KEYS),
+         "`attention.algorithm` is naive, resident or online, found `magic`\n", KEYS),
         (["--schedule", "recurrence.step_rows=0"],
          "`recurrence.step_rows` is a number from 1 to 1048576, found `0`\n", KEYS),
         (["--schedule", "attention.query_block=65537"], "1 to 65536, found `65537`\n", KEYS),
@@ -232,6 +235,15 @@ KEYS = (
          "`attention.query_block` is given twice", KEYS),
         (["--schedule", "recurrence.algorithm=naive,recurrence.step_rows=8"],
          "`recurrence.step_rows` is of the algorithm `steps`", "hint: leave one of the two out\n"),
+        (["--schedule", "attention.algorithm=naive,attention.query_block=8"],
+         "is of the algorithms `resident` and `online`, and `attention.algorithm` is `naive`",
+         "hint: leave one of the two out\n"),
+        (["--schedule", "attention.algorithm=resident,attention.key_block=64"],
+         "`attention.key_block` is of the algorithm `online`", "hint: leave one of the two out\n"),
+        (["--schedule", "recurrence.directions=both"],
+         "`recurrence.directions` is joined or apart, found `both`\n", KEYS),
+        (["--schedule", "recurrence.directions=apart,recurrence.directions=joined"],
+         "`recurrence.directions` is given twice", KEYS),
         (["--schedule", "recurrence.step_rows=8", "--naive"], "--naive leaves nothing to", ""),
     ],
 )  # fmt: skip

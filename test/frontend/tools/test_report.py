@@ -158,6 +158,16 @@ def test_what_was_scheduled(tmp_path):
     assert "48 query rows" in third and "weight_ih" not in third
 
 
+def test_all_sizes_of_an_algorithm(tmp_path):
+    path = write(tmp_path / "m.gf", LAYERS)
+    options = ["--schedule", "attention.query_block=12,attention.key_block=1024"]
+    out = gatefold("report", path, *options).out
+    assert f"attention           online, query_block=12, key_block=1024 at {path}:7:10\n" in out
+    assert "attention: online, 12 query rows, 1024 keys at a time, 1 map" in out
+    one = gatefold("report", path, "--json", *options).json["scheduled"][2]
+    assert (one["algorithm"], one["query_block"], one["key_block"]) == ("online", 12, 1024)
+
+
 def test_json_of_what_was_scheduled(tmp_path):
     path = write(tmp_path / "m.gf", LAYERS)
     found = gatefold("report", path, "--json").json

@@ -574,6 +574,7 @@ def test_naive_gives_the_same(small):
         "recurrence.step_rows=5,attention.query_block=2",
         "attention.algorithm=naive",
         "attention.query_block=65536",
+        "attention.algorithm=online",
     ],
 )
 def test_schedules_agree(tmp_path, schedule):

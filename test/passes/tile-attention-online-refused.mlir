@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gatefold-opt %s --pass-pipeline="builtin.module(gf-attach-target{target=x86-64-v4},func.func(gf-choose-algorithms{schedule=attention.algorithm=online},gf-tile-attention))" --verify-diagnostics --split-input-file
+
+// What a block of keys cannot pass on to the next one.
+
+func.func @largest(%q: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // expected-error @+1 {{attention cannot be scheduled as online: its 'gf.row_top_k' needs the scores of all keys at once}}
+  %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^row(%qr: tensor<4xf32>, %kr: tensor<?x4xf32>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<?x4xf32> -> tensor<?xf32>
+    // expected-note @+1 {{this 'gf.row_top_k'}}
+    %t = gf.row_top_k %s fraction 0.5 : tensor<?xf32> -> tensor<?xi1>
+    %p = gf.row_softmax %s where(%t : tensor<?xi1>) : tensor<?xf32>
+    %y = gf.row_values %p, %kr : tensor<?xf32>, tensor<?x4xf32> -> tensor<4xf32>
+    gf.yield %y : tensor<4xf32>
+  }
+  return %y : tensor<?x4xf32>
+}
+
+// -----
+
+func.func @neighbours(%q: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // expected-error @+1 {{its 'gf.row_neighbours' needs scores of keys in other blocks}}
+  %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^row(%qr: tensor<4xf32>, %kr: tensor<?x4xf32>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<?x4xf32> -> tensor<?xf32>
+    // expected-note @+1 {{this 'gf.row_neighbours'}}
+    %d = gf.row_neighbours %s width 3 scope visible : tensor<?xf32>
+    %p = gf.row_softmax %d : tensor<?xf32>
+    %y = gf.row_values %p, %kr : tensor<?xf32>, tensor<?x4xf32> -> tensor<4xf32>
+    gf.yield %y : tensor<4xf32>
+  }
+  return %y : tensor<?x4xf32>
+}
+
+// -----
+
+func.func @nested(%q: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // expected-error @+1 {{its 'gf.row_softmax' needs the sum of another softmax}}
+  %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^row(%qr: tensor<4xf32>, %kr: tensor<?x4xf32>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<?x4xf32> -> tensor<?xf32>
+    %p = gf.row_softmax %s : tensor<?xf32>
+    // expected-note @+1 {{this 'gf.row_softmax'}}
+    %w = gf.row_softmax %p : tensor<?xf32>
+    %y = gf.row_values %w, %kr : tensor<?xf32>, tensor<?x4xf32> -> tensor<4xf32>
+    gf.yield %y : tensor<4xf32>
+  }
+  return %y : tensor<?x4xf32>
+}
+
+// -----
+
+#row = affine_map<(d0) -> (d0)>
+
+// A square is not a sum of softmaxes.
+func.func @squared(%q: tensor<?x4xf32>, %k: tensor<5x4xf32>) -> tensor<?x4xf32> {
+  // expected-error @+1 {{its 'linalg.generic' needs the sum of a softmax before its values}}
+  %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<5x4xf32>) -> tensor<?x4xf32> {
+  ^row(%qr: tensor<4xf32>, %kr: tensor<5x4xf32>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<5x4xf32> -> tensor<5xf32>
+    %p = gf.row_softmax %s : tensor<5xf32>
+    %e = tensor.empty() : tensor<5xf32>
+    // expected-note @+1 {{this 'linalg.generic'}}
+    %w = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]}
+        ins(%p : tensor<5xf32>) outs(%e : tensor<5xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %x = arith.mulf %a, %a : f32
+      linalg.yield %x : f32
+    } -> tensor<5xf32>
+    %y = gf.row_values %w, %kr : tensor<5xf32>, tensor<5x4xf32> -> tensor<4xf32>
+    gf.yield %y : tensor<4xf32>
+  }
+  return %y : tensor<?x4xf32>
+}
+
+// -----
+
+#row = affine_map<(d0) -> (d0)>
+
+// A factor for each key is none for the result.
+func.func @factors(%q: tensor<?x4xf32>, %k: tensor<5x4xf32>, %f: tensor<5xf32>) -> tensor<?x4xf32> {
+  // expected-error @+1 {{its 'linalg.generic' needs the sum of a softmax before its values}}
+  %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%k, %f : tensor<5x4xf32>, tensor<5xf32>) -> tensor<?x4xf32> {
+  ^row(%qr: tensor<4xf32>, %kr: tensor<5x4xf32>, %fr: tensor<5xf32>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<5x4xf32> -> tensor<5xf32>
+    %p = gf.row_softmax %s : tensor<5xf32>
+    %e = tensor.empty() : tensor<5xf32>
+    // expected-note @+1 {{this 'linalg.generic'}}
+    %w = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel"]}
+        ins(%p, %fr : tensor<5xf32>, tensor<5xf32>) outs(%e : tensor<5xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %x = arith.mulf %a, %b : f32
+      linalg.yield %x : f32
+    } -> tensor<5xf32>
+    %y = gf.row_values %w, %kr : tensor<5xf32>, tensor<5x4xf32> -> tensor<4xf32>
+    gf.yield %y : tensor<4xf32>
+  }
+  return %y : tensor<?x4xf32>
+}
+
+// -----
+
+func.func @scores(%q: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // expected-error @+1 {{its 'gf.row_values' needs weights that are a sum of softmaxes}}
+  %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^row(%qr: tensor<4xf32>, %kr: tensor<?x4xf32>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<?x4xf32> -> tensor<?xf32>
+    // expected-note @+1 {{this 'gf.row_values'}}
+    %y = gf.row_values %s, %kr : tensor<?xf32>, tensor<?x4xf32> -> tensor<4xf32>
+    gf.yield %y : tensor<4xf32>
+  }
+  return %y : tensor<?x4xf32>
+}
+
+// -----
+
+#row = affine_map<(d0) -> (d0)>
+#sum = affine_map<(d0) -> ()>
+
+func.func @reduced(%q: tensor<?x4xf32>, %k: tensor<5x4xf32>) -> tensor<?xf32> {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @+1 {{its 'linalg.generic' needs a running form of what it makes of all keys}}
+  %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<5x4xf32>) -> tensor<?xf32> {
+  ^row(%qr: tensor<4xf32>, %kr: tensor<5x4xf32>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<5x4xf32> -> tensor<5xf32>
+    %start = tensor.from_elements %zero : tensor<f32>
+    // expected-note @+1 {{this 'linalg.generic'}}
+    %t = linalg.generic {indexing_maps = [#row, #sum], iterator_types = ["reduction"]}
+        ins(%s : tensor<5xf32>) outs(%start : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %x = arith.addf %o, %a : f32
+      linalg.yield %x : f32
+    } -> tensor<f32>
+    gf.yield %t : tensor<f32>
+  }
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// Scores from the result of another pass over the keys.
+func.func @twice(%q: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // expected-error @+1 {{its 'gf.row_scores' needs a second pass over the keys}}
+  %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^row(%qr: tensor<4xf32>, %kr: tensor<?x4xf32>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<?x4xf32> -> tensor<?xf32>
+    %p = gf.row_softmax %s : tensor<?xf32>
+    %y = gf.row_values %p, %kr : tensor<?xf32>, tensor<?x4xf32> -> tensor<4xf32>
+    // expected-note @+1 {{this 'gf.row_scores'}}
+    %t = gf.row_scores %y, %kr : tensor<4xf32>, tensor<?x4xf32> -> tensor<?xf32>
+    %w = gf.row_softmax %t : tensor<?xf32>
+    %z = gf.row_values %w, %kr : tensor<?xf32>, tensor<?x4xf32> -> tensor<4xf32>
+    gf.yield %z : tensor<4xf32>
+  }
+  return %y : tensor<?x4xf32>
+}
+
+// -----
+
+func.func @yielded(%q: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x?xf32> {
+  // expected-error @+1 {{its 'gf.yield' needs all keys of a row at once}}
+  %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<?x4xf32>) -> tensor<?x?xf32> {
+  ^row(%qr: tensor<4xf32>, %kr: tensor<?x4xf32>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<?x4xf32> -> tensor<?xf32>
+    %p = gf.row_softmax %s : tensor<?xf32>
+    // expected-note @+1 {{this 'gf.yield'}}
+    gf.yield %p : tensor<?xf32>
+  }
+  return %y : tensor<?x?xf32>
+}
+
+// -----
+
+// Blocks begin where sums along the keys do.
+func.func @block(%q: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // expected-error @+1 {{gf.key_block is 100, expected a multiple of 64, the keys that this target adds up side by side}}
+  %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<?x4xf32>)
+      attributes {gf.key_block = 100 : i64} -> tensor<?x4xf32> {
+  ^row(%qr: tensor<4xf32>, %kr: tensor<?x4xf32>, %r: index, %position: index):
+    gf.yield %qr : tensor<4xf32>
+  }
+  return %y : tensor<?x4xf32>
+}

@@ -11,6 +11,7 @@
 #include "passes/bufferize/Passes.h"
 #include "passes/cpu/Passes.h"
 #include "passes/fuse/Passes.h"
+#include "passes/gpu/Passes.h"
 #include "passes/schedule/Passes.h"
 #include "passes/simplify/Passes.h"
 #include "passes/split/Passes.h"
@@ -28,6 +29,7 @@ inline void registerGatefoldPasses() {
   registerGatefoldBufferizePasses();
   registerGatefoldTeamPasses();
   registerGatefoldCpuPasses();
+  registerGatefoldGpuPasses();
 }
 
 } // namespace gatefold

@@ -137,8 +137,18 @@ ArrayRef<Phase> gatefold::getPhases() {
       {"tile", "Recurrences and attentions as loops", buildTile},
       {"split", "Parameters, inputs, results and sizes as an interface",
        buildSplit},
+bool Phase::isFor(StringRef name) const {
+  return target == PhaseTarget::Any ||
+         (target == PhaseTarget::Gpu) == isGpuName(name);
+}
+
       {"bufferize", "Tensors as buffers in one arena", buildBufferize},
-      {"cpu", "Code for a CPU, in the llvm dialect", buildCpu},
+      {"cpu", "Code for a CPU, in the llvm dialect", buildCpu,
+       PhaseTarget::Cpu},
+      {"gpu", "Kernels whose threads share the loops", buildGpuPhase,
+       PhaseTarget::Gpu},
+      {"nvvm", "Kernels in the llvm and nvvm dialects", buildNvvmPhase,
+       PhaseTarget::Gpu},
   };
   return phases;
 }

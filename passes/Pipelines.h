@@ -17,12 +17,16 @@ namespace gatefold {
 struct PipelineOptions {
   /// Without fusion, tiling or reduced work.
   bool naive = false;
-  /// `native`, or an LLVM processor name such as `x86-64-v3`.
+  /// `native`, an LLVM processor name such as `x86-64-v3`, or a GPU such as
+  /// `sm_80`.
   std::string target = "native";
   /// What a user chooses in place of the cost model, as
   /// passes/schedule/Schedule.h reads it; nothing with `naive`.
   std::string schedule;
 };
+
+/// What kind of processor a phase is for.
+enum class PhaseTarget { Any, Cpu, Gpu };
 
 /// A named point at which the driver can stop; each is also a pass pipeline
 /// `gf-PHASE` that runs what lies between the phase before and it.
@@ -30,10 +34,14 @@ struct Phase {
   llvm::StringRef name;
   llvm::StringRef summary;
   void (*build)(mlir::OpPassManager &manager, const PipelineOptions &options);
+  PhaseTarget target = PhaseTarget::Any;
+
+  /// Whether code for `name` goes through it.
+  bool isFor(llvm::StringRef name) const;
 };
 
-/// simplify, fuse, schedule, tile, split, bufferize, cpu: in order, from what
-/// the importer gives (`import`) to the llvm dialect.
+/// simplify, fuse, schedule, tile, split, bufferize, then cpu or gpu and nvvm:
+/// in order, from what the importer gives (`import`) to the llvm dialect.
 llvm::ArrayRef<Phase> getPhases();
 
 /// Registers every pass (`gf-NAME`) and every phase (`gf-PHASE`).

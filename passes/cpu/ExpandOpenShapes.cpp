@@ -59,7 +59,7 @@ struct ExpandOpenShapes
     : gatefold::impl::ExpandOpenShapesBase<ExpandOpenShapes> {
   void runOnOperation() override {
     SmallVector<memref::ExpandShapeOp> expansions;
-    getOperation().walk([&](memref::ExpandShapeOp op) {
+    getOperation()->walk([&](memref::ExpandShapeOp op) {
       if (hasOpenGroup(op))
         expansions.push_back(op);
     });

@@ -19,8 +19,8 @@ namespace {
 /// Lowers one operation.
 class LoopNest {
 public:
-  LoopNest(LinalgOp op, IRRewriter &rewriter)
-      : op(op), rewriter(rewriter), loc(op.getLoc()) {}
+  LoopNest(LinalgOp op, bool inParallel, IRRewriter &rewriter)
+      : op(op), inParallel(inParallel), rewriter(rewriter), loc(op.getLoc()) {}
   void run();
 
 private:
@@ -31,7 +31,11 @@ private:
                                    ValueRange carried);
   SmallVector<Value> makeBody(OpBuilder &builder, ValueRange carried);
 
+  void makeParallelLoop(OpBuilder &builder);
+
   LinalgOp op;
+  /// Whether the parallel dimensions are one scf.parallel.
+  bool inParallel;
   IRRewriter &rewriter;
   Location loc;
   SmallVector<AffineMap> maps;
@@ -153,6 +157,22 @@ void LoopNest::makeParallel(OpBuilder &builder, unsigned position) {
                      });
 }
 
+/// All parallel dimensions at once; one iteration where there are none.
+void LoopNest::makeParallelLoop(OpBuilder &builder) {
+  SmallVector<Value> upper;
+  for (unsigned dim : parallel)
+    upper.push_back(bounds[dim]);
+  if (upper.empty())
+    upper.push_back(one);
+  auto loop = scf::ParallelOp::create(
+      builder, loc, SmallVector<Value>(upper.size(), zero), upper,
+      SmallVector<Value>(upper.size(), one));
+  for (auto [dim, variable] : llvm::zip(parallel, loop.getInductionVars()))
+    indices[dim] = variable;
+  OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+  makeReductions(inner);
+}
+
 void LoopNest::run() {
   rewriter.setInsertionPoint(op);
   maps = op.getIndexingMapsArray();
@@ -175,12 +195,16 @@ void LoopNest::run() {
                           return map.isFunctionOfDim(dim);
                         }));
   }
-  makeParallel(rewriter, 0);
+  if (inParallel)
+    makeParallelLoop(rewriter);
+  else
+    makeParallel(rewriter, 0);
   rewriter.eraseOp(op);
 }
 
 namespace {
 struct LinalgToLoops : gatefold::impl::LinalgToLoopsBase<LinalgToLoops> {
+  using Base::Base;
   void runOnOperation() override {
     SmallVector<LinalgOp> operations;
     WalkResult result = getOperation().walk([&](Operation *op) {
@@ -200,7 +224,7 @@ struct LinalgToLoops : gatefold::impl::LinalgToLoopsBase<LinalgToLoops> {
       return signalPassFailure();
     IRRewriter rewriter(&getContext());
     for (LinalgOp op : operations) {
-      LoopNest(op, rewriter).run();
+      LoopNest(op, parallel, rewriter).run();
       ++operationsLowered;
     }
   }

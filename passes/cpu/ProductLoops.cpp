@@ -10,22 +10,40 @@
 using namespace mlir;
 using namespace gatefold;
 
+/// One scf.parallel over the elements of a buffer.
+static void makeParallelLoop(KernelBuilder &builder, Value buffer,
+                             SmallVector<Value> &place,
+                             function_ref<void()> body) {
+  int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
+  SmallVector<Value> lower(rank, builder.index(0)), upper,
+      steps(rank, builder.index(1));
+  for (int64_t dim = 0; dim < rank; ++dim)
+    upper.push_back(builder.size(buffer, dim));
+  auto loop = scf::ParallelOp::create(builder, lower, upper, steps);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  llvm::append_range(place, loop.getInductionVars());
+  body();
+}
+
 /// A loop over each element of a buffer.
 static void makeElementLoops(KernelBuilder &builder, Value buffer,
-                             SmallVector<Value> &place,
+                             LoopKind kind, SmallVector<Value> &place,
                              function_ref<void()> body) {
   int64_t dim = place.size();
   if (dim == cast<MemRefType>(buffer.getType()).getRank())
     return body();
+  if (kind == LoopKind::Parallel)
+    return makeParallelLoop(builder, buffer, place, body);
   builder.loop(builder.index(0), builder.size(buffer, dim), 1, [&](Value at) {
     place.push_back(at);
-    makeElementLoops(builder, buffer, place, body);
+    makeElementLoops(builder, buffer, kind, place, body);
     place.pop_back();
   });
 }
 
 void gatefold::makeLinearLoops(KernelBuilder &builder, LinearOp op,
-                               const TargetDescription &target) {
+                               const TargetDescription &target, LoopKind kind) {
   Value output = op.getOutput(), panels = op.getPanels();
   Type element = getElementTypeOrSelf(output.getType());
   Type sumType = element.isF64() ? element : builder.getF32Type();
@@ -35,7 +53,7 @@ void gatefold::makeLinearLoops(KernelBuilder &builder, LinearOp op,
     return builder.convertFloat(value, sumType);
   };
   SmallVector<Value> place;
-  makeElementLoops(builder, output, place, [&] {
+  makeElementLoops(builder, output, kind, place, [&] {
     Value panel = builder.divide(place.back(), width);
     Value lane = builder.remainder(place.back(), width);
     Value start;
@@ -60,14 +78,14 @@ void gatefold::makeLinearLoops(KernelBuilder &builder, LinearOp op,
   });
 }
 
-void gatefold::makePackLoops(KernelBuilder &builder, PackOp op) {
+void gatefold::makePackLoops(KernelBuilder &builder, PackOp op, LoopKind kind) {
   bool isAcross = op.getAlongAttr().getInt() == 0;
   Value source = op.getSource(), output = op.getOutput();
   Type element = getElementTypeOrSelf(source.getType());
   Value columns = builder.size(source, isAcross ? 0 : 1);
   Value width = builder.index(op.getWidth());
   SmallVector<Value> place;
-  makeElementLoops(builder, output, place, [&] {
+  makeElementLoops(builder, output, kind, place, [&] {
     Value column = builder.add(builder.multiply(place[0], width), place[2]);
     Value isInside =
         builder.compare(arith::CmpIPredicate::slt, column, columns);

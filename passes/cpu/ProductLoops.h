@@ -13,11 +13,17 @@
 
 namespace gatefold {
 
+/// Whether the elements of a result are computed one after the other, or in any
+/// order, as iterations of one scf.parallel.
+enum class LoopKind { Sequential, Parallel };
+
 /// Loops in front of an operation on buffers that do the same, for operands
 /// of any layout.
 void makeLinearLoops(KernelBuilder &builder, LinearOp op,
-                     const TargetDescription &target);
-void makePackLoops(KernelBuilder &builder, PackOp op);
+                     const TargetDescription &target,
+                     LoopKind kind = LoopKind::Sequential);
+void makePackLoops(KernelBuilder &builder, PackOp op,
+                   LoopKind kind = LoopKind::Sequential);
 
 } // namespace gatefold
 

@@ -36,6 +36,8 @@ static void readCaches(TargetDescription &description) {
 
 llvm::Expected<TargetDescription>
 TargetDescription::describe(StringRef target) {
+  if (isGpuName(target))
+    return describeGpu(target);
   llvm::InitializeAllTargetInfos();
   llvm::InitializeAllTargetMCs();
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
@@ -80,16 +82,41 @@ TargetDescription::describe(StringRef target) {
   return description;
 }
 
+/// The numbers of a description by their names in the module's attribute.
+namespace {
+struct Number {
+  StringLiteral name;
+  int64_t TargetDescription::*value;
+  bool isOfGpu = false;
+};
+} // namespace
+
+static constexpr Number numbers[] = {
+    {"vector_bytes", &TargetDescription::vectorBytes},
+    {"vector_registers", &TargetDescription::vectorRegisters},
+    {"first_cache_bytes", &TargetDescription::firstCacheBytes},
+    {"second_cache_bytes", &TargetDescription::secondCacheBytes},
+    {"block_threads", &TargetDescription::blockThreads, true},
+    {"multiprocessors", &TargetDescription::multiprocessors, true},
+    {"multiprocessor_threads", &TargetDescription::multiprocessorThreads, true},
+    {"multiprocessor_registers", &TargetDescription::multiprocessorRegisters,
+     true},
+    {"multiprocessor_shared_bytes",
+     &TargetDescription::multiprocessorSharedBytes, true},
+    {"block_shared_bytes", &TargetDescription::blockSharedBytes, true},
+    {"ptx_version", &TargetDescription::ptxVersion, true}};
+
 DictionaryAttr TargetDescription::toAttribute(MLIRContext *context) const {
   Builder builder(context);
-  auto entry = [&](StringRef name, int64_t value) {
-    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
-  };
-  return builder.getDictionaryAttr(
-      {entry("vector_bytes", vectorBytes),
-       entry("vector_registers", vectorRegisters),
-       entry("first_cache_bytes", firstCacheBytes),
-       entry("second_cache_bytes", secondCacheBytes)});
+  SmallVector<NamedAttribute> entries;
+  for (const Number &number : numbers)
+    if (!number.isOfGpu || isGpu())
+      entries.push_back(builder.getNamedAttr(
+          number.name, builder.getI64IntegerAttr(this->*number.value)));
+  if (isGpu())
+    entries.push_back(builder.getNamedAttr(
+        "instructions", builder.getStrArrayAttr(instructions)));
+  return builder.getDictionaryAttr(entries);
 }
 
 TargetDescription TargetDescription::fromModule(ModuleOp module) {
@@ -97,13 +124,12 @@ TargetDescription TargetDescription::fromModule(ModuleOp module) {
   auto attribute = module->getAttrOfType<DictionaryAttr>(targetName);
   if (!attribute)
     return description;
-  auto read = [&](StringRef name, int64_t &value) {
-    if (auto number = attribute.getAs<IntegerAttr>(name))
-      value = std::clamp<int64_t>(number.getInt(), 8, int64_t(1) << 40);
-  };
-  read("vector_bytes", description.vectorBytes);
-  read("vector_registers", description.vectorRegisters);
-  read("first_cache_bytes", description.firstCacheBytes);
-  read("second_cache_bytes", description.secondCacheBytes);
+  for (const Number &number : numbers)
+    if (auto value = attribute.getAs<IntegerAttr>(number.name))
+      description.*number.value =
+          std::clamp<int64_t>(value.getInt(), 8, int64_t(1) << 40);
+  if (auto names = attribute.getAs<ArrayAttr>("instructions"))
+    for (auto name : names.getAsRange<StringAttr>())
+      description.instructions.push_back(name.getValue());
   return description;
 }

@@ -4,6 +4,7 @@
 #include "frontend/tools/gatefold/CommandLine.h"
 #include "frontend/tools/gatefold/Messages.h"
 #include "passes/schedule/Schedule.h"
+#include "passes/support/Target.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
@@ -75,7 +76,8 @@ cl::opt<std::string> floatType("float", cl::desc("the model's float type"),
                                cl::value_desc("f16|bf16|f32|f64"),
                                cl::init("f32"), ON_PROGRAM);
 cl::list<std::string> target("target",
-                             cl::desc("native, x86-64-v3, x86-64-v4, aarch64"),
+                             cl::desc("native, x86-64-v3, x86-64-v4, aarch64, "
+                                      "or a GPU: sm_80, sm_90, ..."),
                              cl::value_desc("T"), ON_CODE);
 cl::opt<bool> naive("naive", cl::desc("without fusion, tiling or reduced work"),
                     ON_CODE);
@@ -94,8 +96,8 @@ cl::opt<bool> locations("locations",
 cl::opt<std::string>
     emit("emit",
          cl::desc("a phase (import, simplify, fuse, schedule, "
-                  "tile, split, bufferize, cpu), or llvm, asm, "
-                  "object, library"),
+                  "tile, split, bufferize, then cpu or gpu and nvvm), or "
+                  "llvm, asm, object, library, ptx, cubin"),
          cl::value_desc("WHAT"), cl::cat(category), cl::sub(compileCommand));
 cl::opt<std::string> output("o", cl::desc("output file; - is standard output"),
                             cl::value_desc("OUT"), cl::cat(category),
@@ -329,8 +331,8 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
   }
   if (!target.empty())
     line.target = target.front();
-  if (StringRef(line.target).starts_with("sm_")) {
-    fail("--target " + line.target + ": only CPUs are there");
+  if (isGpuName(line.target) && line.command != Command::Compile) {
+    fail("--target " + line.target + ": only `compile` makes code for GPUs");
     return std::nullopt;
   }
   line.device = device;

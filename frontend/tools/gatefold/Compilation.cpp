@@ -227,6 +227,8 @@ ExitStatus Compilation::lower(StringRef last) {
     return OurFault;
   }
   for (const Phase &phase : getPhases()) {
+    if (!phase.isFor(line.target))
+      continue;
     mlir::PassManager passes(context.get());
     // Once a phase instead of after each pass, which takes a fifth of the time;
     // gatefold-opt verifies after each.
@@ -267,6 +269,18 @@ ExitStatus Compilation::emit(CodeForm form,
                              std::unique_ptr<MemoryBuffer> &code) {
   auto emitted =
       timed("emit", [&] { return emitCode(*module, options, form); });
+  if (!emitted) {
+    fail(toString(emitted.takeError()));
+    return InputFault;
+  }
+  code = std::move(*emitted);
+  return Done;
+}
+
+ExitStatus Compilation::emit(KernelForm form,
+                             std::unique_ptr<MemoryBuffer> &code) {
+  auto emitted =
+      timed("emit", [&] { return emitKernels(*module, options.target, form); });
   if (!emitted) {
     fail(toString(emitted.takeError()));
     return InputFault;

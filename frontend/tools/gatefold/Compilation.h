@@ -11,6 +11,7 @@
 #include "frontend/tools/gatefold/ModuleDiagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "passes/emit/Emit.h"
+#include "passes/emit/EmitKernels.h"
 
 namespace gatefold::tool {
 
@@ -38,6 +39,8 @@ public:
   /// Prints the module as it stands.
   void print(llvm::raw_ostream &out);
   ExitStatus emit(CodeForm form, std::unique_ptr<llvm::MemoryBuffer> &code);
+  /// The kernels, where the target is a GPU.
+  ExitStatus emit(KernelForm form, std::unique_ptr<llvm::MemoryBuffer> &code);
 
   bool isText() const { return text; }
   /// The checked program; null for a module.

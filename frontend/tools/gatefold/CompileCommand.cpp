@@ -7,6 +7,7 @@
 #include "frontend/tools/gatefold/Library.h"
 #include "frontend/tools/gatefold/Weights.h"
 #include "passes/Pipelines.h"
+#include "passes/support/Target.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
@@ -22,20 +23,31 @@ std::string formOf(StringRef output) {
       .Case(".s", "asm")
       .Case(".ll", "llvm")
       .Case(".mlir", "import")
+      .Case(".ptx", "ptx")
+      .Case(".cubin", "cubin")
       .Default("");
 }
 
-bool isPhase(StringRef what) {
+/// Whether code for the target goes through a phase.
+bool isPhase(StringRef what, StringRef target) {
   return what == "import" || llvm::any_of(getPhases(), [&](const Phase &phase) {
-           return phase.name == what;
+           return phase.name == what && phase.isFor(target);
          });
 }
 
-std::string allForms() {
+bool isCode(StringRef what, StringRef target) {
+  if (isGpuName(target))
+    return llvm::is_contained({"llvm", "ptx", "cubin"}, what);
+  return llvm::is_contained({"llvm", "asm", "object", "library"}, what);
+}
+
+std::string allForms(StringRef target) {
   std::string names = "import";
   for (const Phase &phase : getPhases())
-    names += ", " + phase.name.str();
-  return names + ", llvm, asm, object or library";
+    if (phase.isFor(target))
+      names += ", " + phase.name.str();
+  return names + (isGpuName(target) ? ", llvm, ptx or cubin for a GPU"
+                                    : ", llvm, asm, object or library");
 }
 
 /// Reads the weights to embed, which needs the description of the code that
@@ -89,11 +101,29 @@ ExitStatus writeLibrary(const CommandLine &line, Compilation &compilation,
   return Done;
 }
 
+/// The kernels, as PTX or what is made from it.
+ExitStatus emitForGpu(const CommandLine &line, StringRef what,
+                      Compilation &compilation,
+                      std::unique_ptr<MemoryBuffer> &code) {
+  KernelForm form = what == "llvm" ? KernelForm::LlvmIr : KernelForm::Ptx;
+  if (ExitStatus status = compilation.emit(form, code))
+    return status;
+  if (what != "cubin")
+    return Done;
+  auto assembled = assemblePtx(*code, line.target);
+  if (!assembled) {
+    fail(toString(assembled.takeError()));
+    return InputFault;
+  }
+  code = std::move(*assembled);
+  return Done;
+}
+
 ExitStatus compile(const CommandLine &line, StringRef what,
                    Compilation &compilation, std::string &headerPath) {
   if (ExitStatus status = compilation.load())
     return status;
-  if (isPhase(what)) {
+  if (isPhase(what, line.target)) {
     if (ExitStatus status = compilation.lower(what))
       return status;
     std::string text;
@@ -116,7 +146,9 @@ ExitStatus compile(const CommandLine &line, StringRef what,
                   : what == "asm" ? CodeForm::Assembly
                                   : CodeForm::Object;
   std::unique_ptr<MemoryBuffer> code;
-  if (ExitStatus status = compilation.emit(form, code))
+  if (ExitStatus status = isGpuName(line.target)
+                              ? emitForGpu(line, what, compilation, code)
+                              : compilation.emit(form, code))
     return status;
   if (what == "library")
     return writeLibrary(line, compilation, std::move(code), headerPath);
@@ -136,18 +168,19 @@ ExitStatus runCompile(const CommandLine &line) {
     fail(line.output.empty()
              ? std::string("compile needs -o OUT or --emit WHAT")
              : "-o " + line.output + ": the ending does not say what to make",
-         "-o libNAME.so, NAME.o, NAME.s, NAME.ll or NAME.mlir, or --emit WHAT");
+         "-o libNAME.so, NAME.o, NAME.s, NAME.ll, NAME.ptx, NAME.cubin or "
+         "NAME.mlir, or --emit WHAT");
     return CommandLineFault;
   }
-  bool isCode = StringSwitch<bool>(what)
-                    .Cases("llvm", "asm", "object", "library", true)
-                    .Default(false);
-  if (!isCode && !isPhase(what)) {
-    fail("--emit " + what + ": expected " + allForms());
+  bool makesCode = isCode(what, line.target);
+  if (!makesCode && !isPhase(what, line.target)) {
+    fail((line.emit.empty() ? "-o " + line.output : "--emit " + what) +
+         ": expected " + allForms(line.target));
     return CommandLineFault;
   }
   bool toStandardOutput = line.output.empty() || line.output == "-";
-  if (toStandardOutput && (what == "library" || what == "object")) {
+  if (toStandardOutput &&
+      (what == "library" || what == "object" || what == "cubin")) {
     fail("--emit " + what + " needs -o FILE");
     return CommandLineFault;
   }
@@ -155,8 +188,9 @@ ExitStatus runCompile(const CommandLine &line) {
     fail("--json and the code cannot both go to standard output", "-o FILE");
     return CommandLineFault;
   }
-  if (!line.weights.empty() && !isCode) {
-    fail("--emit " + what + ": weights are embedded in code only",
+  if (!line.weights.empty() && (!makesCode || isGpuName(line.target))) {
+    fail("--emit " + what + ": weights are embedded in code only" +
+             (makesCode ? " that is for a CPU" : ""),
          "--emit llvm, asm, object or library");
     return CommandLineFault;
   }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- GpuPipeline.cpp - The phases of a GPU ------------------------------===//
+//
+// Which passes make up the phases gpu and nvvm.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/gpu/GpuPipeline.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/cpu/Passes.h"
+#include "passes/gpu/Passes.h"
+
+using namespace mlir;
+using namespace gatefold;
+
+void gatefold::buildGpuPhase(OpPassManager &manager, const PipelineOptions &) {
+  // While operations still say which buffers they use.
+  manager.addPass(createPlaceBarriers());
+  manager.addPass(createOutlineKernels());
+  manager.addNestedPass<func::FuncOp>(createLinearToParallel());
+  manager.addNestedPass<func::FuncOp>(createLinalgToLoops({/*parallel=*/true}));
+  manager.addPass(createFormKernels());
+  manager.addNestedPass<gpu::GPUModuleOp>(createShareLoops());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+void gatefold::buildNvvmPhase(OpPassManager &manager,
+                              const PipelineOptions &options) {
+  OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
+  kernels.addPass(createLoopInvariantCodeMotionPass());
+  kernels.addPass(createExpandOpenShapes());
+  kernels.addPass(memref::createExpandStridedMetadataPass());
+  kernels.addPass(createLowerAffinePass());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  manager.addPass(createExpandMath());
+  if (options.naive)
+    manager.addPass(createAllowContraction());
+  OpPassManager &code = manager.nest<gpu::GPUModuleOp>();
+  code.addPass(createSCFToControlFlowPass());
+  code.addNestedPass<gpu::GPUFuncOp>(createFlattenArguments());
+  code.addPass(createLowerGrid());
+  code.addPass(createLowerToNVVM());
+  code.addPass(createAttachPlaces());
+}

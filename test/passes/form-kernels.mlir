@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gatefold-opt %s --gf-form-kernels --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: gatefold-opt %s --gf-form-kernels=threads=64 --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=FEW
+
+// CHECK: module attributes {{.*}}gpu.container_module
+module attributes {gf.target = {block_threads = 256 : i64}, gf.description = {dimensions = ["N"], entry = "f", equal = [], messages = [], tensors = [{name = "x", role = 0 : i64, shape = affine_map<()[s0] -> (s0)>, type = tensor<?xf32>}]}} {
+  // What the host calls stays.
+  // CHECK: func.func @gatefold_sizes
+  func.func @gatefold_sizes() {
+    return
+  }
+  func.func private @part(%x: memref<?xf32>) {
+    return
+  }
+  func.func @gatefold_run_entry(%x: memref<?xf32>, %arena: memref<?xi8>) {
+    %ranks = gf.team_size
+    call @part(%x) : (memref<?xf32>) -> ()
+    return
+  }
+  // CHECK-NOT: @gatefold_run_entry
+  // CHECK: gpu.module @gatefold_kernels
+  // CHECK: func.func private @part(%{{.*}}: memref<?xf32, #gpu.address_space<global>>)
+  // CHECK: gpu.func @gatefold_run_kernel(%[[X:.*]]: memref<?xf32, #gpu.address_space<global>>, %{{.*}}: memref<?xi8, #gpu.address_space<global>>, %{{.*}}: !llvm.ptr<1>) kernel
+  // CHECK-SAME: nvvm.maxntid = array<i32: 256>
+  // FEW: nvvm.maxntid = array<i32: 64>
+  // CHECK: call @part(%[[X]])
+  // CHECK: gpu.return
+}
+
+// -----
+
+// expected-error @below {{needs a well-formed gf.description}}
+module {
+}

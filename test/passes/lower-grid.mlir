@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gatefold-opt %s --allow-unregistered-dialect --pass-pipeline='builtin.module(gpu.module(gf-lower-grid))' --split-input-file --verify-diagnostics | FileCheck %s
+
+gpu.module @kernels {
+  // Fences of all the device stand on both sides of the addition, whose order the
+  // back end would drop.
+  // CHECK: llvm.func internal @gatefold_grid_barrier(%[[TEAM:.*]]: !llvm.ptr<1>) -> i32 attributes {convergent, no_inline}
+  // CHECK: nvvm.barrier
+  // CHECK: llvm.fence syncscope("device") acq_rel
+  // CHECK: %[[BEFORE:.*]] = llvm.atomicrmw add %{{.*}}, %{{.*}} syncscope("device") monotonic
+  // CHECK: ^bb[[WAIT:.*]](%{{.*}}: i32):
+  // CHECK: llvm.load %{{.*}} atomic syncscope("device") acquire
+  // CHECK: llvm.load %{{.*}} atomic syncscope("device") monotonic
+  // CHECK: llvm.cond_br %{{.*}}, ^{{.*}}, ^bb[[WAIT]]
+  // CHECK: llvm.fence syncscope("device") acq_rel
+  // CHECK: %[[ANY:.*]] = nvvm.barrier #nvvm.reduction<or> %{{.*}} -> i32
+  // CHECK: llvm.return %[[ANY]]
+
+  // CHECK-LABEL: gpu.func @run
+  // CHECK-SAME: , %[[T:[^:]*]]: !llvm.ptr<1>
+  gpu.func @run(%x: memref<?xf32>, %team: !llvm.ptr<1>) kernel {
+    // CHECK: %[[RANK:.*]] = gpu.block_id x
+    // CHECK: %[[RANKS:.*]] = gpu.grid_dim x
+    // CHECK: "use"(%[[RANK]], %[[RANKS]])
+    %rank = gf.team_rank
+    %ranks = gf.team_size
+    "use"(%rank, %ranks) : (index, index) -> ()
+    // Who finds that another block has failed leaves.
+    // CHECK: %[[CODE:.*]] = llvm.call @gatefold_grid_barrier(%[[T]]) {convergent}
+    // CHECK: %[[FINE:.*]] = arith.cmpi eq, %[[CODE]]
+    // CHECK: cf.cond_br %[[FINE]], ^{{.*}}, ^bb[[END:[0-9]+]]
+    gf.team_barrier
+    %c0 = arith.constant 0 : index
+    %size = memref.dim %x, %c0 : memref<?xf32>
+    %holds = arith.cmpi ne, %size, %c0 : index
+    // An assertion writes its code and goes on.
+    // CHECK: cf.cond_br %{{.*}}, ^bb[[REST:[0-9]+]], ^bb[[FAILED:[0-9]+]]
+    // CHECK: ^bb[[FAILED]]:
+    // CHECK: llvm.store %{{.*}}, %{{.*}} atomic syncscope("device") monotonic
+    // CHECK: cf.br ^bb[[REST]]
+    cf.assert %holds, "max of nothing"
+    gpu.return
+    // CHECK: ^bb[[END]]:
+    // CHECK-NEXT: gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @region(%flag: i1, %team: !llvm.ptr<1>) kernel {
+    scf.if %flag {
+      // expected-error @below {{stands in a region, or in no kernel; run this after scf-to-cf}}
+      gf.team_barrier
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{takes no memory of a team as last argument}}
+  gpu.func @teamless() kernel {
+    gf.team_barrier
+    gpu.return
+  }
+}

@@ -14,6 +14,8 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
+#include "passes/gpu/GpuPipeline.h"
+#include "passes/support/Target.h"
 
 using namespace mlir;
 using namespace gatefold;

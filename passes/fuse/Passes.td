@@ -113,7 +113,8 @@ def FuseGates : Pass<"gf-fuse-gates", "::mlir::func::FuncOp"> {
 
     Products of all steps stay apart where they are sequences of different recurrences,
     such as two directions, each of which computes its own block by block. With
-    `across-directions` they become one as well, which is then computed whole:
+    `across-directions` (of the driver, `--schedule recurrence.directions=joined`) they
+    become one as well, which is then computed whole:
 
     `P = X W_f^T, R = X W_r^T`  becomes  `[P R] = X [W_f; W_r]^T`
 

@@ -7,7 +7,7 @@ import subprocess
 
 import numpy
 import pytest
-from conftest import GATEFOLD, assert_close, random_weights
+from conftest import GATEFOLD, assert_close, lengths_of, random_weights
 
 SCAN = """import cells
 model m(x: [B, T, 7]) -> [B, T, {size}] {{
@@ -18,12 +18,12 @@ model m(x: [B, T, 7]) -> [B, T, {size}] {{
 """
 
 
-def run_operations(tmp_path, text):
+def run_operations(tmp_path, text, *options):
     """How often each operation stands in the run of a text, before buffers."""
     source = tmp_path / "m.gf"
     source.write_text(text)
     result = subprocess.run(
-        [GATEFOLD, "compile", source, "--emit", "split", "-o", "-"],
+        [GATEFOLD, "compile", source, "--emit", "split", "-o", "-", *options],
         capture_output=True,
         text=True,
         check=True,
@@ -64,6 +64,42 @@ def test_eight_matrices_compute_the_bits_of_two(compiler, size):
     for batch, time in [(1, 1), (3, 65), (2, 0), (0, 2)]:
         x = generator.normal(size=(batch, time, 7)).astype(numpy.float32)
         numpy.testing.assert_array_equal(two.run(x=x)["output"], eight.run(x=x)["output"])
+
+
+DIRECTIONS = """import cells
+model m(x: [B, T, 7], n: i64[B]) -> [B, T, 2*{size}] {{
+  param rnn: {cell}(H={size}, layers=2, bidirectional=true)
+  h, _ = scan(rnn, x, lengths=n)
+  return h
+}}
+"""
+JOINED = ("--schedule", "recurrence.directions=joined")
+
+
+def test_directions_are_one_product(tmp_path):
+    """A layer has a product of its input for each direction, or one for both."""
+    text = DIRECTIONS.format(cell="lstm", size=24)
+    apart = run_operations(tmp_path, text)["gf.linear"]
+    assert apart == run_operations(tmp_path, text, "--schedule", "recurrence.directions=apart")["gf.linear"]
+    assert run_operations(tmp_path, text, *JOINED)["gf.linear"] == apart - 2
+
+
+@pytest.mark.parametrize("cell, size", [("lstm", 17), ("gru", 3), ("gru", 64)])
+def test_directions_of_one_product_have_the_bits_of_two(compiler, cell, size):
+    text = DIRECTIONS.format(cell=cell, size=size)
+    apart, joined = compiler.library(text), compiler.library(text, *JOINED)
+    generator = numpy.random.default_rng(size)
+    weights = random_weights(apart, generator)
+    apart.prepare(weights)
+    joined.prepare(weights)
+    for batch, time in [(1, 1), (3, 65), (1, 200), (2, 0), (0, 2)]:
+        x = generator.normal(size=(batch, time, 7)).astype(numpy.float32)
+        n = lengths_of(generator, batch, time)
+        # What stands behind a sequence's end reaches nothing on either way.
+        x[numpy.arange(time) >= n[:, None]] = numpy.nan
+        expected = apart.run(x=x, n=n)["output"]
+        assert numpy.isfinite(expected).all()
+        numpy.testing.assert_array_equal(joined.run(x=x, n=n)["output"], expected)
 
 
 def test_a_fused_product_has_the_bits_of_one_alone(compiler):

@@ -87,3 +87,35 @@ func.func @what_stays(%x: tensor<?x4xf32>, %h: tensor<4xf32>, %w: tensor<4x4xf32
   }
   return %r#0, %r#1, %r#2 : tensor<?x4xf32>, tensor<?x1xf32>, tensor<?x1xf32>
 }
+
+// -----
+
+#w = affine_map<(d0, d1) -> (d0, d1)>
+#x = affine_map<(d0, d1) -> (d1)>
+#y = affine_map<(d0, d1) -> (d0)>
+
+// What is computed from a product has no form for all steps at once: both stay.
+// CHECK-LABEL: func @not_for_all_steps
+// CHECK: gf.recurrence
+// CHECK: linalg.contract
+// CHECK: tensor.pad
+// CHECK: gf.yield
+// CHECK-NOT: linalg.contract
+func.func @not_for_all_steps(%x: tensor<?x4xf32>, %h: tensor<4xf32>, %w: tensor<4x4xf32>) -> tensor<?x5xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %r:2 = gf.recurrence sequences(%x : tensor<?x4xf32>) states(%h : tensor<4xf32>) time_axis 0 -> (tensor<?x5xf32>) {
+  ^step(%x_t: tensor<4xf32>, %s: tensor<4xf32>):
+    %next = arith.addf %s, %x_t : tensor<4xf32>
+    // REMARK: :[[# @LINE + 1]]:10: remark: [Missed] {{.*}}output projection [4, 4] x [4] stays in the step: tensor.pad is not computed for all steps at once
+    %p = linalg.contract indexing_maps = [#w, #x, #y]
+        ins(%w, %next : tensor<4x4xf32>, tensor<4xf32>) outs(%f : tensor<4xf32>) -> tensor<4xf32>
+    %padded = tensor.pad %p low[1] high[0] {
+    ^bb0(%at: index):
+      tensor.yield %zero : f32
+    } : tensor<4xf32> to tensor<5xf32>
+    gf.yield %padded, %next : tensor<5xf32>, tensor<4xf32>
+  }
+  return %r#0 : tensor<?x5xf32>
+}

@@ -39,7 +39,10 @@ programs = os.path.join(config.gatefold_build, "bin")
 llvm_config.with_environment("PATH", [programs, config.llvm_tools_dir], append_path=True)
 # A test that names a program which was not built fails when it runs.
 llvm_config.add_tool_substitutions(
-    [ToolSubst(name, unresolved="ignore") for name in ("gatefold", "gatefold-opt", "gatefold-lsp-server")],
+    [
+        ToolSubst(name, unresolved="ignore")
+        for name in ("gatefold", "gatefold-emulate", "gatefold-opt", "gatefold-lsp-server")
+    ],
     [programs],
 )
 llvm_config.add_tool_substitutions(

@@ -16,6 +16,10 @@ const Times *Knowledge::find(uint32_t block) const {
 
 /// Whether `left` is at least `right` everywhere.
 static bool covers(const Times &left, const Times &right) {
+  if (left.least >= right.most)
+    return true;
+  if (left.most < right.most)
+    return false;
   for (size_t i = 0; i < left.of.size(); ++i)
     if (left.of[i] < right.of[i])
       return false;
@@ -31,6 +35,7 @@ static TimesRef join(const TimesRef &left, const TimesRef &right) {
   for (size_t i = 0; i < result->of.size(); ++i)
     result->of[i] = std::max(result->of[i], right->of[i]);
   result->least = std::max(left->least, right->least);
+  result->most = std::max(left->most, right->most);
   return result;
 }
 
@@ -87,6 +92,7 @@ KnowledgeRef gatefold::emulator::meet(ArrayRef<const Moment *> moments,
     time = std::max(time, moment->time);
   }
   times->least = *min_element(times->of);
+  times->most = *max_element(times->of);
   auto result = makeIntrusiveRefCnt<Knowledge>();
   if (known)
     result->blocks = known->blocks;

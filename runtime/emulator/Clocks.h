@@ -23,8 +23,8 @@ namespace gatefold::emulator {
 /// Times of a block's threads; 0 is before everything.
 struct Times : llvm::RefCountedBase<Times> {
   std::vector<uint32_t> of;
-  /// None is less.
-  uint32_t least = 0;
+  /// None is less, none is greater.
+  uint32_t least = 0, most = 0;
 };
 using TimesRef = llvm::IntrusiveRefCntPtr<const Times>;
 

@@ -111,7 +111,7 @@ enum class ThreadOrder { Forward, Reverse, Shuffled };
 
 struct Limits {
   /// Threads alive at once: those of a block, or of a cooperative grid.
-  uint64_t threads = 16384;
+  uint64_t threads = 24576;
   /// Turns through loops, of one thread.
   uint64_t steps = uint64_t(1) << 30;
   /// How often a thread may look at memory that nobody changes.

@@ -103,6 +103,8 @@ struct NamedBarrier {
   uint32_t site = 0;
   std::vector<Moment> moments;
   std::vector<Strand *> waiting;
+  /// The first thread of each warp that waits.
+  Strand *firstOfWarp[32] = {};
 };
 
 struct MBarrier {

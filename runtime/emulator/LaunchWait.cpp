@@ -143,20 +143,21 @@ bool Launch::arrive(Strand &strand, unsigned id, unsigned count, bool aligned,
                   (barrier.expected ? Twine(barrier.expected) : Twine("all")));
   }
   // The warp is to execute one instruction.
-  if (aligned)
-    for (Strand *other : barrier.waiting)
-      if (other->warp == strand.warp && other->site != strand.site) {
-        report(strand, FindingKind::DivergentBarrier,
-               "threads " + describe(*other) + " and " + describe(strand) +
-                   " of one warp come to barrier " + Twine(id) +
-                   " at different places",
-               "the condition around the barrier must be the same for all "
-               "threads of a warp",
-               eventOf(*other), other->site);
-        if (ended)
-          return false;
-        break;
-      }
+  Strand *&firstOfWarp = barrier.firstOfWarp[strand.warp];
+  if (!firstOfWarp && waits)
+    firstOfWarp = &strand;
+  if (aligned && firstOfWarp && firstOfWarp->site != strand.site) {
+    const Strand &other = *firstOfWarp;
+    report(strand, FindingKind::DivergentBarrier,
+           "threads " + describe(other) + " and " + describe(strand) +
+               " of one warp come to barrier " + Twine(id) +
+               " at different places",
+           "the condition around the barrier must be the same for all "
+           "threads of a warp",
+           eventOf(other), other.site);
+    if (ended)
+      return false;
+  }
   barrier.arrived += barrier.all ? 1 : weightOf(strand);
   barrier.ones += predicate;
   noteChange();
@@ -189,6 +190,8 @@ void Launch::completeBarrier(Block &block, unsigned id) {
   barrier.arrived = barrier.ones = 0;
   barrier.moments.clear();
   barrier.waiting.clear();
+  std::fill(std::begin(barrier.firstOfWarp), std::end(barrier.firstOfWarp),
+            nullptr);
 }
 
 bool Launch::blockBarrier(Thread &thread, unsigned id, unsigned count,

@@ -1,0 +1,45 @@
+; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+;
+; An instruction that is not known ends the launch, with its text, once a thread
+; comes to it. A kernel that has it and does not execute it runs.
+
+; RUN: gatefold-emulate %s --kernel assembly --argument i32:0
+; RUN: not gatefold-emulate %s --kernel assembly --argument i32:1 2>&1 | FileCheck %s --check-prefix=ASSEMBLY
+; RUN: not gatefold-emulate %s --kernel intrinsic 2>&1 | FileCheck %s --check-prefix=INTRINSIC
+; RUN: not gatefold-emulate %s --kernel vectors 2>&1 | FileCheck %s --check-prefix=VECTORS
+
+target triple = "nvptx64-nvidia-cuda"
+
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare <4 x i32> @llvm.masked.load.v4i32.p0(ptr, <4 x i1>, <4 x i32>)
+
+; ASSEMBLY: asm.gf:6:2: error: unknown instruction: `frobnicate.sync.b32 $0, $1;` is not known to the emulator [unknown-instruction]
+define ptx_kernel void @assembly(i32 %way) !dbg !3 {
+  %takes = icmp ne i32 %way, 0
+  br i1 %takes, label %some, label %end
+some:
+  %value = call i32 asm sideeffect "frobnicate.sync.b32 $0, $1;", "=r,r"(i32 %way), !dbg !4
+  br label %end
+end:
+  ret void
+}
+
+; INTRINSIC: intrinsic: error: unknown instruction: `llvm.amdgcn.workitem.id.x` is not known to the emulator
+define ptx_kernel void @intrinsic() {
+  %value = call i32 @llvm.amdgcn.workitem.id.x()
+  ret void
+}
+
+; VECTORS: error: unknown instruction: `llvm.masked.load.v4i32.p0` is not known to the emulator
+define ptx_kernel void @vectors() {
+  %value = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr null, <4 x i1> splat (i1 true), <4 x i32> poison)
+  ret void
+}
+
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!1}
+!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !2, emissionKind: LineTablesOnly)
+!1 = !{i32 2, !"Debug Info Version", i32 3}
+!2 = !DIFile(filename: "asm.gf", directory: "")
+!3 = distinct !DISubprogram(name: "asm", file: !2, line: 1, unit: !0, spFlags: DISPFlagDefinition)
+!4 = !DILocation(line: 6, column: 2, scope: !3)

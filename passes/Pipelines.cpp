@@ -33,13 +33,16 @@ static void buildSimplify(OpPassManager &manager, const PipelineOptions &) {
   clean(manager);
 }
 
+/// What the user chose; a fault is said by gf-choose-algorithms.
+static Schedule readSchedule(const PipelineOptions &options) {
+  ScheduleFault fault;
+  return parseSchedule(options.schedule, fault).value_or(Schedule());
+}
+
 static void buildFuse(OpPassManager &manager, const PipelineOptions &options) {
   if (options.naive)
     return;
-  // A fault is said by gf-choose-algorithms.
-  ScheduleFault fault;
-  std::optional<Schedule> given = parseSchedule(options.schedule, fault);
-  bool joinsDirections = given && given->joinsDirections.value_or(false);
+  bool joinsDirections = readSchedule(options).joinsDirections.value_or(false);
   manager.addNestedPass<func::FuncOp>(createFoldDiffWindow());
   manager.addNestedPass<func::FuncOp>(createHoistInvariant());
   // Before products leave a step, so that gates leave as one sequence.
@@ -74,7 +77,8 @@ static void buildTile(OpPassManager &manager, const PipelineOptions &options) {
   clean(manager);
   if (options.naive)
     return;
-  manager.addNestedPass<func::FuncOp>(createTileLinear());
+  manager.addNestedPass<func::FuncOp>(
+      createTileLinear({readSchedule(options).panelWidth.value_or(-1)}));
   clean(manager);
   manager.addNestedPass<func::FuncOp>(createFusePointwise());
   manager.addPass(memref::createResolveShapedTypeResultDimsPass());

@@ -35,6 +35,24 @@ struct AttentionBlocks {
 AttentionBlocks chooseBlocks(AttentionOp op, llvm::StringRef algorithm,
                              const TargetDescription &target);
 
+/// Attribute of a product: the width of its panels, 0 for a plain loop; instead
+/// of what would be chosen.
+inline constexpr llvm::StringLiteral tileName = "gf.tile";
+/// Wider panels would only be emptier.
+inline constexpr int64_t mostPanelWidth = 1024;
+
+struct ProductForm {
+  /// 0 where the product is left as it is, and why.
+  int64_t panelWidth = 0;
+  std::string reason;
+};
+
+/// The form of a product of `rows` rows with `columns` columns of elements
+/// `type`; sizes may be ShapedType::kDynamic. `isPrepared`: the columns are
+/// packed once, not in each run.
+ProductForm chooseProductForm(const TargetDescription &target, mlir::Type type,
+                              int64_t rows, int64_t columns, bool isPrepared);
+
 } // namespace gatefold
 
 #endif // PASSES_SCHEDULE_COSTMODEL_H

@@ -7,6 +7,7 @@
 
 #include "passes/schedule/Schedule.h"
 #include "dialect/GatefoldOps.h"
+#include "passes/schedule/CostModel.h"
 #include "passes/support/Algorithms.h"
 #include "passes/support/Entry.h"
 #include "llvm/ADT/StringExtras.h"
@@ -17,6 +18,8 @@ using namespace gatefold;
 /// Not of one operation, so of no kind: what phase fuse makes of several.
 static constexpr StringLiteral directionsKey = "recurrence.directions";
 static constexpr StringLiteral directions[] = {"joined", "apart"};
+/// Of products, most of which come to be in phase tile.
+static constexpr StringLiteral panelWidthKey = "product.panel_width";
 
 std::string ScheduledKind::getKey(StringRef part) const {
   return (name + "." + part).str();
@@ -70,6 +73,8 @@ static std::string describeKeys() {
   }
   keys.push_back(
       (directionsKey + "=" + llvm::join(ArrayRef(directions), "|")).str());
+  keys.push_back(
+      (panelWidthKey + "=0..." + std::to_string(mostPanelWidth)).str());
   return "there are " + llvm::join(keys, ", ");
 }
 
@@ -99,12 +104,30 @@ static bool parseDirections(StringRef value, Schedule &schedule,
   return fault.message.empty();
 }
 
+static bool parsePanelWidth(StringRef value, Schedule &schedule,
+                            ScheduleFault &fault) {
+  int64_t number = 0;
+  if (schedule.panelWidth)
+    fault = {("`" + panelWidthKey + "` is given twice").str(), ""};
+  else if (value.getAsInteger(10, number) || number < 0 ||
+           number > mostPanelWidth)
+    fault = {("`" + panelWidthKey + "` is a number from 0 to " +
+              std::to_string(mostPanelWidth) + ", found `" + value + "`")
+                 .str(),
+             ""};
+  else
+    schedule.panelWidth = number;
+  return fault.message.empty();
+}
+
 /// Writes one KEY=VALUE into a schedule.
 static bool parseEntry(StringRef entry, Schedule &schedule,
                        ScheduleFault &fault) {
   auto [key, value] = entry.split('=');
   if (key == directionsKey)
     return parseDirections(value, schedule, fault);
+  if (key == panelWidthKey)
+    return parsePanelWidth(value, schedule, fault);
   auto refuse = [&](const std::string &what) {
     fault = {("`" + key + "` is " + what).str(), ""};
     return false;

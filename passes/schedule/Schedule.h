@@ -58,6 +58,9 @@ struct Schedule {
   /// Whether products that sequences of several recurrences come from become
   /// one: `recurrence.directions=joined|apart`, of phase fuse.
   std::optional<bool> joinsDirections;
+  /// Of every product's panels, 0 for plain loops: `product.panel_width`, of
+  /// phase tile.
+  std::optional<int64_t> panelWidth;
 
   const Choice &of(const ScheduledKind &kind) const {
     return choices[&kind - getScheduledKinds().begin()];

@@ -165,8 +165,14 @@ def TileLinear : Pass<"gf-tile-linear", "::mlir::func::FuncOp"> {
 
     What stays says in a remark why: few columns, few rows of a matrix that would be packed
     in each run, sums over one operand alone, integers. `gf.tile = WIDTH` on a product says
-    instead what it is to be: panels of this width, or with 0 a plain loop.
+    instead what it is to be: panels of this width, or with 0 a plain loop; `panel-width`
+    (of the driver, `--schedule product.panel_width=WIDTH`) says it of every product, above
+    what they say. Products within an attention keep the width of the target.
   }];
+  let options = [
+    Option<"panelWidth", "panel-width", "int64_t", /*default=*/"-1",
+           "Width of the panels of every product, 0 for plain loops; -1: chosen">
+  ];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::gatefold::GfDialect", "::mlir::linalg::LinalgDialect",

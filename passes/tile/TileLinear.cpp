@@ -14,7 +14,7 @@
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "passes/schedule/ProductForm.h"
+#include "passes/schedule/CostModel.h"
 #include "passes/tile/Passes.h"
 
 namespace gatefold {
@@ -25,9 +25,6 @@ namespace gatefold {
 using namespace mlir;
 using namespace gatefold;
 using linalg::LinalgOp;
-
-/// Wider panels would only be emptier.
-static constexpr int64_t mostPanelWidth = 1024;
 
 /// Windows that overlap more often take memory, not time.
 static constexpr int64_t mostOverlaps = 32;
@@ -66,6 +63,7 @@ static Value addInitial(IRRewriter &rewriter, LinalgOp op, Value product) {
 
 namespace {
 struct TileLinear : gatefold::impl::TileLinearBase<TileLinear> {
+  using Base::Base;
   void runOnOperation() override;
 
 private:
@@ -96,6 +94,8 @@ void TileLinear::lower(IRRewriter &rewriter, LinalgOp op,
                    " times"};
   if (auto given = op->getAttrOfType<IntegerAttr>(tileName))
     form = {given.getInt(), "as its gf.tile says"};
+  if (panelWidth >= 0)
+    form = {panelWidth, "as the schedule says"};
   if (form.panelWidth < 0 || form.panelWidth > mostPanelWidth) {
     op->emitError("expected a width of panels from 0 to ")
         << mostPanelWidth << " as gf.tile, found " << form.panelWidth;

@@ -2,6 +2,14 @@
 // RUN: gatefold-opt %s --gf-attach-target=target=x86-64-v4 --gf-tile-linear --canonicalize --split-input-file | FileCheck %s
 // RUN: gatefold-opt %s --gf-attach-target=target=x86-64-v4 --gf-tile-linear --split-input-file --remark-format=emitRemark --remarks-filter=gf-tile-linear 2>&1 | FileCheck %s --check-prefix=REMARK
 
+// RUN: gatefold-opt %s --gf-attach-target=target=x86-64-v4 --gf-tile-linear=panel-width=8 --split-input-file --remark-format=emitRemark --remarks-filter=gf-tile-linear 2>&1 | FileCheck %s --check-prefix=EIGHT
+// RUN: gatefold-opt %s --gf-attach-target=target=x86-64-v4 --gf-tile-linear=panel-width=0 --split-input-file | FileCheck %s --check-prefix=NONE
+
+// The user's width is every product's.
+// EIGHT-NOT: packed in panels of {{[^8]}}
+// EIGHT: packed in panels of 8,
+// NONE-NOT: gf.linear
+
 #m_k = affine_map<(m, n, k) -> (m, k)>
 #n_k = affine_map<(m, n, k) -> (n, k)>
 #m_n = affine_map<(m, n, k) -> (m, n)>

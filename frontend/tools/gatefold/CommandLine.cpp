@@ -87,7 +87,8 @@ cl::list<std::string>
                       "recurrence.algorithm=naive|steps, recurrence.step_rows, "
                       "recurrence.directions=joined|apart, "
                       "attention.algorithm=naive|resident|online, "
-                      "attention.query_block, attention.key_block"),
+                      "attention.query_block, attention.key_block, "
+                      "product.panel_width"),
              cl::value_desc("KEY=VALUE,..."), ON_CODE);
 cl::opt<bool> locations("locations",
                         cl::desc("print a phase's module with the places in "
@@ -127,8 +128,8 @@ cl::opt<std::string> compare("compare",
                                       "where they differ"),
                              cl::value_desc("FILE"), cl::cat(category),
                              cl::sub(runCommand));
-cl::opt<std::string> device("device", cl::desc("cpu"), cl::value_desc("DEVICE"),
-                            cl::init("cpu"), ON_RUN);
+cl::opt<std::string> device("device", cl::desc("cpu, or emulator: of a GPU"),
+                            cl::value_desc("DEVICE"), cl::init("cpu"), ON_RUN);
 cl::opt<unsigned>
     threads("threads",
             cl::desc("threads of a run, at most; else as many as cores"),
@@ -219,6 +220,30 @@ bool parseScheduleOption(CommandLine &line) {
   else if (parseSchedule(line.schedule, fault))
     return true;
   return fail("--schedule: " + fault.message, fault.hint), false;
+}
+
+/// GPUs are emulated in `run`; code for them is made in `compile`.
+bool checkDevice(CommandLine &line) {
+  bool isEmulator = line.device == "emulator";
+  if (line.device != "cpu" && !isEmulator)
+    return fail("--device " + line.device + ": there are cpu and emulator"),
+           false;
+  if (isEmulator && line.command != Command::Run)
+    return fail("--device emulator: an emulator tells nothing about time"),
+           false;
+  if (isEmulator && !line.targetGiven)
+    line.target = "sm_80";
+  bool isGpu = isGpuName(line.target);
+  if (isEmulator && !isGpu)
+    return fail("--device emulator: --target " + line.target + " is no GPU",
+                "--target sm_80"),
+           false;
+  if (isGpu && !isEmulator && line.command != Command::Compile)
+    return fail("--target " + line.target + " is a GPU, and --device is cpu",
+                line.command == Command::Run ? "--device emulator"
+                                             : "`compile` makes code for it"),
+           false;
+  return true;
 }
 
 bool parseOutputs(CommandLine &line) {
@@ -331,10 +356,6 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
   }
   if (!target.empty())
     line.target = target.front();
-  if (isGpuName(line.target) && line.command != Command::Compile) {
-    fail("--target " + line.target + ": only `compile` makes code for GPUs");
-    return std::nullopt;
-  }
   line.device = device;
   line.naive = naive;
   line.emit = emit;
@@ -365,10 +386,8 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
          std::to_string(line.files.size()));
     return std::nullopt;
   }
-  if (line.device != "cpu") {
-    fail("--device " + line.device + ": only cpu is there");
+  if (!checkDevice(line))
     return std::nullopt;
-  }
   if (threads.getNumOccurrences() && threads == 0) {
     fail("--threads is at least 1");
     return std::nullopt;

@@ -215,7 +215,8 @@ def test_schedule(small, schedule, recurrence, attention):
 KEYS = (
     "hint: there are recurrence.algorithm=naive|steps, recurrence.step_rows=1...1048576, "
     "attention.algorithm=naive|resident|online, attention.query_block=1...65536, "
-    "attention.key_block=1...1048576, recurrence.directions=joined|apart\n"
+    "attention.key_block=1...1048576, recurrence.directions=joined|apart, "
+    "product.panel_width=0...1024\n"
 )
 
 
@@ -244,6 +245,10 @@ KEYS = (
          "`recurrence.directions` is joined or apart, found `both`\n", KEYS),
         (["--schedule", "recurrence.directions=apart,recurrence.directions=joined"],
          "`recurrence.directions` is given twice", KEYS),
+        (["--schedule", "product.panel_width=1025"],
+         "`product.panel_width` is a number from 0 to 1024, found `1025`\n", KEYS),
+        (["--schedule", "product.panel_width=8,product.panel_width=8"],
+         "`product.panel_width` is given twice", KEYS),
         (["--schedule", "recurrence.step_rows=8", "--naive"], "--naive leaves nothing to", ""),
     ],
 )  # fmt: skip

@@ -105,32 +105,38 @@ KnowledgeRef gatefold::emulator::meet(ArrayRef<const Moment *> moments,
   return result;
 }
 
-void Message::add(const KnowledgeRef &known, uint32_t block, Scope scope) {
-  if (scope >= Scope::Device) {
-    wideBlock = !wide || wideBlock == block ? block : manyBlocks;
-    wide = join(wide, known);
-  } else if (scope >= Scope::Block) {
-    if (narrowBlock != block)
-      narrow = nullptr;
-    narrowBlock = block;
-    narrow = join(narrow, known);
-  }
+KnowledgeRef &Message::ofBlock(uint32_t block) {
+  for (auto &[number, known] : ofBlocks)
+    if (number == block)
+      return known;
+  ofBlocks.push_back({block, nullptr});
+  return ofBlocks.back().second;
 }
 
-void Message::add(const Message &other) {
-  if (other.wide)
-    add(other.wide, other.wideBlock, Scope::Device);
-  if (other.narrow)
-    add(other.narrow, other.narrowBlock, Scope::Block);
+void Message::add(const KnowledgeRef &known, uint32_t block, Scope scope) {
+  if (scope < Scope::Block)
+    return;
+  KnowledgeRef &own = ofBlock(block);
+  own = join(own, known);
+  if (scope >= Scope::Device)
+    wide = join(wide, known);
+}
+
+void Message::addFor(uint32_t block, const Message &other) {
+  wide = join(wide, other.wide);
+  for (const auto &[number, known] : other.ofBlocks)
+    if (number == block) {
+      KnowledgeRef &own = ofBlock(block);
+      own = join(own, known);
+    }
 }
 
 KnowledgeRef Message::read(uint32_t block, Scope scope) const {
-  if (scope < Scope::Block)
-    return nullptr;
   KnowledgeRef result;
-  if (narrow && narrowBlock == block)
-    result = narrow;
-  if (wide && (scope >= Scope::Device || wideBlock == block))
-    result = join(result, wide);
-  return result;
+  if (scope < Scope::Block)
+    return result;
+  for (const auto &[number, known] : ofBlocks)
+    if (number == block)
+      result = known;
+  return scope >= Scope::Device ? join(result, wide) : result;
 }

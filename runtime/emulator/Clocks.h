@@ -51,17 +51,22 @@ KnowledgeRef join(const KnowledgeRef &left, const KnowledgeRef &right);
 KnowledgeRef meet(llvm::ArrayRef<const Moment *> moments, uint32_t threads);
 
 /// What releases to an atomic variable tell whoever acquires it.
-struct Message {
-  static constexpr uint32_t manyBlocks = ~uint32_t(0);
-  /// From releases that reach the device, and the block that made them; from
-  /// releases that reach their own block only, and which.
-  KnowledgeRef wide, narrow;
-  uint32_t wideBlock = 0, narrowBlock = 0;
-
+class Message {
+public:
+  /// Adds what a thread of `block` releases as far as `scope` reaches.
   void add(const KnowledgeRef &known, uint32_t block, Scope scope);
-  void add(const Message &other);
-  /// What a thread of `block` gets of it by an acquire of this scope.
+  /// Adds what a thread of `block` may ever get of another message.
+  void addFor(uint32_t block, const Message &other);
+  /// What a thread of `block` gets by an acquire of this scope.
   KnowledgeRef read(uint32_t block, Scope scope) const;
+
+private:
+  KnowledgeRef &ofBlock(uint32_t block);
+
+  /// From releases that reach the device.
+  KnowledgeRef wide;
+  /// From all releases of a block, which at least the block gets.
+  llvm::SmallVector<std::pair<uint32_t, KnowledgeRef>, 1> ofBlocks;
 };
 
 } // namespace gatefold::emulator

@@ -379,13 +379,18 @@ void Launch::order(Strand &strand, uint64_t address, bool reads, bool writes,
   if (reads && found != messages.end()) {
     if (acquires(ordering))
       learn(strand, found->second.read(block, scope));
-    strand.seen.add(found->second);
+    strand.seen.addFor(block, found->second);
   }
   if (!writes)
     return;
-  Message message;
-  if (reads && found != messages.end())
-    message = found->second;
+  if (!reads && found != messages.end()) {
+    messages.erase(found);
+    found = messages.end();
+  }
+  if (!strand.wideFence && !strand.narrowFence && !releases(ordering))
+    return;
+  Message &message =
+      found != messages.end() ? found->second : messages[address];
   if (strand.wideFence)
     message.add(knowledgeOf(*strand.wideFence), block, Scope::Device);
   if (strand.narrowFence)
@@ -394,10 +399,6 @@ void Launch::order(Strand &strand, uint64_t address, bool reads, bool writes,
     message.add(knowledgeOf(strand.moment), block, scope);
     ++strand.moment.time;
   }
-  if (message.wide || message.narrow)
-    messages[address] = std::move(message);
-  else if (found != messages.end())
-    messages.erase(found);
 }
 
 void Launch::fence(Thread &thread, Ordering ordering, Scope scope) {

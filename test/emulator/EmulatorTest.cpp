@@ -12,6 +12,9 @@
 using namespace llvm;
 using namespace gatefold::emulator;
 
+/// How often the shadow disagrees with its reference.
+int testShadow();
+
 static int failures = 0;
 
 static void check(bool holds, const char *what, int line) {
@@ -197,5 +200,6 @@ int main() {
   testLaunches(**device, **program);
   testFindings(**device, **program);
   testErrors(**device, **program);
+  CHECK(testShadow() == 0);
   return failures;
 }

@@ -38,6 +38,8 @@ private:
   Block &body;
   OpBuilder builder;
   SmallVector<Type> types;
+  /// Of each buffer: what of its descriptor is passed.
+  SmallVector<Attribute> words;
 };
 } // namespace
 
@@ -65,19 +67,22 @@ LogicalResult Flattening::flatten(BlockArgument argument) {
   auto insert = [&](Value value, ArrayRef<int64_t> place) {
     whole = LLVM::InsertValueOp::create(builder, loc, whole, value, place);
   };
-  auto number = [&](int64_t value) -> Value {
-    if (ShapedType::isDynamic(value))
-      return addArgument(i64, loc);
-    return LLVM::ConstantOp::create(builder, loc, i64, value);
+  SmallVector<int64_t> passed = {1};
+  auto number = [&](int64_t value, int64_t word) -> Value {
+    if (!ShapedType::isDynamic(value))
+      return LLVM::ConstantOp::create(builder, loc, i64, value);
+    passed.push_back(word);
+    return addArgument(i64, loc);
   };
   Value first = addArgument(pointer, loc);
   insert(first, {0});
   insert(first, {1});
   insert(LLVM::ConstantOp::create(builder, loc, i64, 0), {2});
   for (auto [dim, size] : llvm::enumerate(type.getShape()))
-    insert(number(size), {3, int64_t(dim)});
+    insert(number(size, 3 + dim), {3, int64_t(dim)});
   for (auto [dim, stride] : llvm::enumerate(strides))
-    insert(number(stride), {4, int64_t(dim)});
+    insert(number(stride, 3 + type.getRank() + dim), {4, int64_t(dim)});
+  words.push_back(builder.getDenseI64ArrayAttr(passed));
   auto buffer = UnrealizedConversionCastOp::create(builder, loc, type, whole);
   argument.replaceAllUsesWith(buffer.getResult(0));
   return success();
@@ -107,6 +112,7 @@ LogicalResult Flattening::run() {
            << mostParameterBytes;
   kernel.setFunctionType(builder.getFunctionType(types, {}));
   kernel.removeArgAttrsAttr();
+  kernel->setAttr(argumentWordsName, builder.getArrayAttr(words));
   return success();
 }
 

@@ -24,6 +24,12 @@ inline constexpr llvm::StringLiteral kernelsModule = "gatefold_kernels";
 inline constexpr llvm::StringLiteral runKernel = "gatefold_run_kernel";
 inline constexpr llvm::StringLiteral prepareKernel = "gatefold_prepare_kernel";
 
+/// Attribute of a kernel: for each tensor and then the arena the words of a
+/// memref descriptor (pointers, offset, sizes, strides) that are its
+/// parameters, in order. Word 1, the pointer, stands for that of the first
+/// element.
+inline constexpr llvm::StringLiteral argumentWordsName = "gf.argument_words";
+
 /// What the blocks of one launch share: 32-bit words in global memory, all 0
 /// when it begins.
 enum TeamWord : int64_t {

@@ -115,8 +115,9 @@ def FlattenArguments : Pass<"gf-flatten-arguments", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Buffers that a kernel takes to pointers and open sizes";
   let description = [{
     A buffer that a kernel takes becomes a pointer to its first element, then one 64-bit
-    integer for each size and then for each stride that its type leaves open. More
-    parameters than a kernel may have are an error.
+    integer for each size and then for each stride that its type leaves open;
+    `gf.argument_words` says which. More parameters than a kernel may have are an
+    error.
 
     ```mlir
     gpu.func @f(%x: memref<?x8xf32, strided<[?, 1], offset: ?>, #gpu.address_space<global>>) kernel

@@ -4,6 +4,7 @@
 gpu.module @kernels {
   // A pointer, then the sizes and strides that the type leaves open.
   // CHECK: gpu.func @open(%[[P:.*]]: !llvm.ptr<1>, %[[SIZE:.*]]: i64, %[[STRIDE:.*]]: i64, %[[Q:.*]]: !llvm.ptr<1>, %[[TEAM:.*]]: !llvm.ptr<1>) kernel
+  // CHECK-SAME: gf.argument_words = [array<i64: 1, 3, 5>, array<i64: 1>]
   gpu.func @open(%x: memref<?x8xf32, strided<[?, 1], offset: ?>, #gpu.address_space<global>>, %y: memref<4xf32, #gpu.address_space<global>>, %team: !llvm.ptr<1>) kernel {
     // CHECK-DAG: %[[EIGHT:.*]] = llvm.mlir.constant(8 : i64)
     // CHECK-DAG: llvm.insertvalue %[[SIZE]], %{{.*}}[3, 0]

@@ -68,7 +68,7 @@ ExitStatus report(const text::Diagnostics &diagnostics, bool json) {
 
 Compilation::Compilation(const CommandLine &line)
     : line(line), diagnostics(sources) {
-  options.target = line.target;
+  options.target = isGpuName(line.target) ? "native" : line.target;
 }
 
 Compilation::~Compilation() = default;
@@ -201,7 +201,7 @@ void Compilation::collectScheduled() {
   ScheduleFault fault;
   std::optional<Schedule> given = parseSchedule(line.schedule, fault);
   for (const ScheduledKind &kind : getScheduledKinds())
-    if (given && given->of(kind).isGiven() &&
+    if (given && given->isGivenFor(kind) &&
         llvm::none_of(scheduled, [&](const Scheduled &entry) {
           return entry.what == kind.name;
         }))
@@ -253,6 +253,28 @@ ExitStatus Compilation::lower(StringRef last) {
       collectScheduled();
     if (phase.name == last)
       break;
+    if (phase.name == "bufferize" && line.device == "emulator")
+      hostModule = module->clone();
+  }
+  return hostModule ? lowerHost() : Done;
+}
+
+ExitStatus Compilation::lowerHost() {
+  for (const Phase &phase : getPhases()) {
+    if (phase.target != PhaseTarget::Cpu)
+      continue;
+    mlir::PassManager passes(context.get());
+    PipelineOptions pipelineOptions;
+    pipelineOptions.naive = line.naive;
+    phase.build(passes, pipelineOptions);
+    bool succeeded = timed("host " + phase.name.str(), [&] {
+      return mlir::succeeded(passes.run(*hostModule));
+    });
+    if (!succeeded) {
+      fail("the phase `" + phase.name + "` failed for the host of a GPU",
+           "this is a fault of Gatefold: please report it with the text");
+      return OurFault;
+    }
   }
   return Done;
 }
@@ -267,8 +289,9 @@ void Compilation::print(raw_ostream &out) {
 
 ExitStatus Compilation::emit(CodeForm form,
                              std::unique_ptr<MemoryBuffer> &code) {
-  auto emitted =
-      timed("emit", [&] { return emitCode(*module, options, form); });
+  auto emitted = timed("emit", [&] {
+    return emitCode(hostModule ? *hostModule : *module, options, form);
+  });
   if (!emitted) {
     fail(toString(emitted.takeError()));
     return InputFault;
@@ -280,7 +303,7 @@ ExitStatus Compilation::emit(CodeForm form,
 ExitStatus Compilation::emit(KernelForm form,
                              std::unique_ptr<MemoryBuffer> &code) {
   auto emitted =
-      timed("emit", [&] { return emitKernels(*module, options.target, form); });
+      timed("emit", [&] { return emitKernels(*module, line.target, form); });
   if (!emitted) {
     fail(toString(emitted.takeError()));
     return InputFault;

@@ -62,6 +62,7 @@ private:
   ExitStatus loadText(std::vector<OfferedInput> *inputs);
   ExitStatus loadModule();
   void collectScheduled();
+  ExitStatus lowerHost();
   template <typename Work> auto timed(llvm::StringRef phase, Work work);
 
   const CommandLine &line;
@@ -74,6 +75,9 @@ private:
   std::vector<PassRemark> remarks; // outlives the context
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// For a GPU that is emulated: the same program on its way to code for this
+  /// machine, whose description and functions of sizes are used.
+  mlir::OwningOpRef<mlir::ModuleOp> hostModule;
   std::vector<Scheduled> scheduled;
   EmitOptions options;
   std::vector<std::pair<std::string, double>> timing;

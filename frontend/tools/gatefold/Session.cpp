@@ -12,6 +12,9 @@ using namespace llvm;
 
 namespace gatefold::tool {
 
+/// Of an emulated grid: enough for blocks to wait for each other.
+static constexpr unsigned defaultBlocks = 3;
+
 Session::~Session() {
   if (context)
     functions.contextDestroy(context);
@@ -53,6 +56,9 @@ ExitStatus Session::compile() {
   }
   loaded = std::move(*result);
   described = &loaded->description();
+  if (line.device == "emulator")
+    if (ExitStatus status = emulate())
+      return status;
   functions = {gatefold_destroy,
                gatefold_message,
                gatefold_prepare,
@@ -68,6 +74,17 @@ ExitStatus Session::compile() {
     fail("the compiled model cannot be created");
     return OurFault;
   }
+  return Done;
+}
+
+ExitStatus Session::emulate() {
+  std::unique_ptr<MemoryBuffer> code;
+  if (ExitStatus status = compilation->emit(KernelForm::Bitcode, code))
+    return status;
+  emulated = std::make_unique<EmulatedModel>(
+      compilation->getModule(), std::move(code), loaded->description(),
+      line.threads ? line.threads : defaultBlocks);
+  described = &emulated->description();
   return Done;
 }
 
@@ -155,6 +172,9 @@ ExitStatus Session::prepare() {
   }
   if (functions.prepare(model, names.size(), names.data(), tensors.data()) !=
       GATEFOLD_OK) {
+    // The emulator has said what is wrong, which is not the user's.
+    if (emulated && emulated->hasFindings())
+      return OurFault;
     fail(functions.message(model));
     return InputFault;
   }
@@ -162,12 +182,15 @@ ExitStatus Session::prepare() {
     fail(functions.message(model));
     return InputFault;
   }
-  return contextFault(functions.contextThreads(context, line.threads));
+  return contextFault(
+      functions.contextThreads(context, emulated ? 1 : line.threads));
 }
 
 ExitStatus Session::contextFault(gatefold_status status) {
   if (status == GATEFOLD_OK)
     return Done;
+  if (emulated && emulated->hasFindings())
+    return OurFault;
   fail(functions.contextMessage(context));
   return InputFault;
 }

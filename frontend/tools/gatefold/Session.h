@@ -11,6 +11,7 @@
 
 #include "frontend/tools/gatefold/CommandLine.h"
 #include "frontend/tools/gatefold/Compilation.h"
+#include "frontend/tools/gatefold/EmulatedModel.h"
 #include "frontend/tools/gatefold/Tensors.h"
 #include <map>
 
@@ -58,6 +59,8 @@ public:
 private:
   ExitStatus openLibrary(llvm::StringRef path);
   ExitStatus compile();
+  /// Puts the emulator behind the model that is loaded.
+  ExitStatus emulate();
   ExitStatus contextFault(gatefold_status status);
   ExitStatus addInput(OfferedInput &offer);
   /// Whether --dim names open dimensions and agrees with the inputs.
@@ -69,6 +72,7 @@ private:
   const CommandLine &line;
   std::unique_ptr<Compilation> compilation;
   std::unique_ptr<LoadedModel> loaded;
+  std::unique_ptr<EmulatedModel> emulated;
   void *library = nullptr;
   const gatefold_description *described = nullptr;
   ModelFunctions functions;

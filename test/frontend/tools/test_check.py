@@ -44,7 +44,7 @@ def test_version_and_help():
         (["check", "small.gf", "--with-input", "mask:11"], "found `mask:11`"),
         (["check", "small.gf", "--with-input", "mask:"], "--with-input takes NAME or NAME:RANK"),
         (["check", "small.gf", "--with-input", ":2"], "found `:2`"),
-        (["run", "small.gf", "--device", "cuda"], "--device cuda: only cpu is there"),
+        (["run", "small.gf", "--device", "cuda"], "--device cuda: there are cpu and emulator"),
         (["run", "small.gf", "--threads", "0"], "--threads is at least 1"),
         (["run", "small.gf", "--seed", "-3"], "for the --seed option: '-3' value invalid"),
         (["run", "small.gf", "--seed"], "for the --seed option: requires a value!"),

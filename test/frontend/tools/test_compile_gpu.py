@@ -28,10 +28,18 @@ def test_command_line_faults(small, arguments, message):
     assert message in refusal("compile", small, *arguments, status=COMMAND_LINE_FAULT)
 
 
-@pytest.mark.parametrize("command", ["run", "bench", "report"])
-def test_other_commands(small, command):
-    message = refusal(command, small, *GPU, status=COMMAND_LINE_FAULT)
-    assert "--target sm_80: only `compile` makes code for GPUs" in message
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["run"], "--target sm_80 is a GPU, and --device is cpu\nhint: --device emulator"),
+        (["bench"], "--target sm_80 is a GPU, and --device is cpu\nhint: `compile` makes"),
+        (["report"], "--target sm_80 is a GPU, and --device is cpu\nhint: `compile` makes"),
+        (["bench", "--device", "emulator"], "--device emulator: an emulator tells nothing about"),
+    ],
+)  # fmt: skip
+def test_other_commands(small, arguments, message):
+    command, *options = arguments
+    assert message in refusal(command, small, *GPU, *options, status=COMMAND_LINE_FAULT)
 
 
 @pytest.mark.parametrize("target", ["sm_70", "sm_", "sm_80x"])

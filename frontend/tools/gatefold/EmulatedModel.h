@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- EmulatedModel.h - A model whose kernels are emulated -----*- C++ -*-===//
+//
+// The description of a model whose functions `run` and `prepare` launch its
+// kernels on the emulator of runtime/emulator: the runtime checks and binds as
+// always, and each launch gets memory of its own, filled from the host's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRONTEND_TOOLS_GATEFOLD_EMULATEDMODEL_H
+#define FRONTEND_TOOLS_GATEFOLD_EMULATEDMODEL_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "runtime/Description.h"
+#include "runtime/emulator/Emulator.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gatefold::tool {
+
+class EmulatedModel {
+public:
+  /// One at a time in a process, since the functions of a description have no
+  /// place for it. `module` is what the phase nvvm left, `code` its kernels as
+  /// bitcode, `host` the description of the same program, whose functions of
+  /// sizes are called.
+  EmulatedModel(mlir::ModuleOp module, std::unique_ptr<llvm::MemoryBuffer> code,
+                const gatefold_description &host, unsigned blocks);
+  ~EmulatedModel();
+
+  const gatefold_description &description() const { return described; }
+  /// Whether a launch was at fault; messages were printed.
+  bool hasFindings() const { return found; }
+
+private:
+  struct Tensor {
+    const gatefold_tensor *tensor;
+    bool isWritten;
+    /// It begins at a multiple of the arena's alignment.
+    bool isPacked;
+  };
+  using Words = std::vector<std::vector<int64_t>>;
+
+  static int32_t run(void *const *arguments, void *arena, int64_t rank,
+                     int64_t ranks, gatefold_team *team);
+  static int32_t prepare(void *const *arguments, void *arena);
+  static int64_t arenaBytes(const int64_t *symbols, int64_t ranks);
+
+  int32_t launch(llvm::StringRef kernel, unsigned blocks,
+                 llvm::ArrayRef<Tensor> tensors, const Words &words,
+                 void *const *arguments, int64_t arenaBytes);
+  llvm::Expected<int32_t> tryLaunch(llvm::StringRef kernel, unsigned blocks,
+                                    llvm::ArrayRef<Tensor> tensors,
+                                    const Words &words, void *const *arguments,
+                                    int64_t arenaBytes);
+  void report(const emulator::Finding &finding);
+
+  static EmulatedModel *current;
+  std::unique_ptr<llvm::MemoryBuffer> code;
+  const gatefold_description &host;
+  gatefold_description described;
+  unsigned blocks;
+  Words runWords, prepareWords;
+  int64_t runArena = 0;
+  bool found = false;
+};
+
+} // namespace gatefold::tool
+
+#endif // FRONTEND_TOOLS_GATEFOLD_EMULATEDMODEL_H

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`run --device emulator`: kernels for a GPU compute what a CPU computes."""
+
+import numpy as np
+import pytest
+from driver import COMMAND_LINE_FAULT, INPUT_FAULT, REPOSITORY, gatefold, refusal
+
+LAYERS = REPOSITORY / "test" / "gpu" / "Inputs" / "layers.gf"
+EMULATED = ["--device", "emulator"]
+SIZES = [
+    ("elementwise", "N=5,M=7"),
+    ("normalized", "B=2,T=3"),
+    ("projected", "B=5"),
+    ("embedded", "B=2,T=3"),
+    ("recurrent", "B=3,T=5"),
+    ("recurrent", "B=1,T=1"),
+    ("bidirectional", "B=3,T=5"),
+    ("attentive", "B=1,H=2,T=9,S=9"),
+    ("differing", "B=1,H=2,T=9,S=9"),
+    ("largest", "B=2,T=5"),
+]
+
+
+def compute(entry, dimensions, folder, *options):
+    folder.mkdir()
+    gatefold("run", LAYERS, "--entry", entry, "--dim", dimensions, "--seed", "1",
+             "--output-dir", folder, *options)  # fmt: skip
+    return np.load(folder / "output.npy")
+
+
+@pytest.mark.parametrize("entry, dimensions", SIZES)
+def test_computes_as_a_cpu(tmp_path, entry, dimensions):
+    expected = compute(entry, dimensions, tmp_path / "naive", "--naive")
+    one = compute(entry, dimensions, tmp_path / "one", *EMULATED, "--threads", "1")
+    np.testing.assert_allclose(one, expected, rtol=1.3e-6, atol=1e-5)
+    four = compute(entry, dimensions, tmp_path / "four", *EMULATED, "--threads", "4",
+                   "--target", "sm_90")  # fmt: skip
+    assert one.tobytes() == four.tobytes()
+
+
+def test_naive(tmp_path):
+    naive = compute("recurrent", "B=2,T=3", tmp_path / "naive", *EMULATED, "--naive")
+    expected = compute("recurrent", "B=2,T=3", tmp_path / "cpu", "--naive")
+    np.testing.assert_allclose(naive, expected, rtol=1.3e-6, atol=1e-5)
+
+
+def test_an_assertion_ends_the_run(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((2, 0), np.float32))
+    message = refusal(
+        "run", LAYERS, "--entry", "largest", "--input", tmp_path / "x.npy", *EMULATED,
+        status=INPUT_FAULT,
+    )  # fmt: skip
+    assert "max, min or argmax of no elements" in message
+
+
+def test_command_line_faults(small):
+    for options, message in [
+        (["--device", "gpu"], "--device gpu: there are cpu and emulator"),
+        ([*EMULATED, "--target", "x86-64-v3"],
+         "--device emulator: --target x86-64-v3 is no GPU\nhint: --target sm_80"),
+    ]:  # fmt: skip
+        assert message in refusal("run", small, *options, status=COMMAND_LINE_FAULT)

@@ -54,11 +54,20 @@ template <typename Number> static Number read(uint64_t bits, const Type &type) {
     return Number(extend(bits, type.bits, type.isSigned()));
   if (type.format == &tf32) // the lower bits are not looked at
     return Number(bitCast<float>(uint32_t(bits) & 0xffffe000));
+  // Most products are of these, and here is where their time goes.
+  if (type.format == &f16)
+    return Number(decodeF16(uint16_t(bits)));
+  if (type.format == &bf16)
+    return Number(decodeBf16(uint16_t(bits)));
+  if (type.format == &f32)
+    return Number(bitCast<float>(uint32_t(bits)));
   uint64_t mask = maskTrailingOnes<uint64_t>(type.bits);
   return Number(decode(bits & mask, *type.format));
 }
 
 static uint64_t write(double value, const Product &product) {
+  if (product.c.format == &f32 && !std::isnan(value))
+    return bitCast<uint32_t>(float(value));
   return encode(value, *product.c.format);
 }
 static uint64_t write(int64_t value, const Product &product) {
@@ -67,14 +76,7 @@ static uint64_t write(int64_t value, const Product &product) {
   return uint32_t(value);
 }
 
-static double multiplyAdd(double a, double b, double sum, bool fused) {
-  return fused ? std::fma(a, b, sum) : a * b + sum;
-}
-static int64_t multiplyAdd(int64_t a, int64_t b, int64_t sum, bool) {
-  return a * b + sum;
-}
-
-template <typename Number>
+template <typename Number, bool fused = false>
 static void multiply(const Product &product, ArrayRef<Frame *> lanes) {
   Number a[mostRows][mostDepth], b[mostDepth][columns];
   Number c[mostRows][columns];
@@ -82,7 +84,6 @@ static void multiply(const Product &product, ArrayRef<Frame *> lanes) {
   const unsigned registersA = product.registersA();
   const unsigned registersB = product.registersB();
   const unsigned packedC = product.packedC(), bitsC = product.c.bits;
-  const bool fused = product.a.bits == 64;
 
   for (unsigned lane = 0; lane < warpSize; ++lane) {
     const unsigned group = lane / 4, thread = lane % 4;
@@ -107,8 +108,10 @@ static void multiply(const Product &product, ArrayRef<Frame *> lanes) {
       sums[column] = c[row][column];
     for (unsigned k = 0; k < product.depth; ++k)
       for (unsigned column = 0; column < columns; ++column)
-        sums[column] =
-            multiplyAdd(a[row][k], b[k][column], sums[column], fused);
+        if constexpr (fused)
+          sums[column] = std::fma(a[row][k], b[k][column], sums[column]);
+        else
+          sums[column] += a[row][k] * b[k][column];
     for (unsigned column = 0; column < columns; ++column)
       c[row][column] = sums[column];
   }
@@ -199,7 +202,9 @@ gatefold::emulator::ptx::findMatrixMultiply(Name name, const Syntax &) {
   operation.sources =
       product.registersA() + product.registersB() + product.registersC();
   operation.executeWarp = [product](Machine &, ArrayRef<Frame *> lanes) {
-    if (product.a.isFloat())
+    if (product.a.bits == 64)
+      multiply<double, true>(product, lanes);
+    else if (product.a.isFloat())
       multiply<double>(product, lanes);
     else
       multiply<int64_t>(product, lanes);

@@ -155,8 +155,8 @@ struct LaunchResult {
   std::string printed;
 };
 
-/// A module on a device. Its global variables live there as long as the device
-/// does.
+/// A module on a device, which must outlive it. Its global variables stay there
+/// as long as the device does.
 class Program {
 public:
   /// Reads LLVM bitcode or text for `nvptx64`. A module that cannot be run is

@@ -203,6 +203,8 @@ void Launch::run() {
     for (auto [number, block] : enumerate(blocks))
       startBlock(block, number);
     runAlive();
+    for (Block &block : blocks)
+      endBlock(block);
   } else {
     std::vector<uint32_t> order;
     if (options.order == ThreadOrder::Shuffled) {
@@ -217,7 +219,9 @@ void Launch::run() {
                                                                 : order[i];
       startBlock(blocks.front(), number);
       runAlive();
+      endBlock(blocks.front());
       sharedShadow.clear();
+      sharedMessages.clear();
     }
   }
   result.finished = !ended;
@@ -225,6 +229,16 @@ void Launch::run() {
     if (executions)
       result.statistics.instructions[code.instructions[number].name] +=
           executions;
+}
+
+/// Copies that an mbarrier was to wait for, and nobody waited for it.
+void Launch::endBlock(Block &block) {
+  if (ended)
+    return;
+  for (Strand &strand : block.threads) {
+    strand.deferred.clear();
+    reportUnfinished(strand);
+  }
 }
 
 void Launch::permute() {

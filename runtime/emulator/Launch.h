@@ -219,6 +219,7 @@ private:
   //===- Running ----------------------------------------------------------===//
   void startBlock(Block &block, uint64_t number);
   void runAlive();
+  void endBlock(Block &block);
   void permute();
   static void enterFibre();
   [[noreturn]] void endStrand(Strand &strand);
@@ -311,7 +312,8 @@ private:
     uint8_t old[16] = {};
   } update;
 
-  llvm::DenseMap<uint64_t, Message> messages;
+  /// Of atomic variables.
+  llvm::DenseMap<uint64_t, Message> globalMessages, sharedMessages;
   /// How many copies are under way into, and from, each four bytes.
   llvm::DenseMap<uint64_t, unsigned> copyTargets, copySources;
 };

@@ -44,8 +44,10 @@ Error Retarget::placeShared() {
       dynamicAlignment = std::max(dynamicAlignment, alignment);
       continue;
     }
+    // As the backend has it: a zero is what languages write for no value.
     if (variable.hasInitializer() &&
-        !isa<UndefValue>(variable.getInitializer()))
+        !isa<UndefValue>(variable.getInitializer()) &&
+        !variable.getInitializer()->isNullValue())
       return createStringError("`" + variable.getName() +
                                "` is shared memory and has an initial value");
     uint64_t offset = alignExactly(end, alignment);

@@ -6,6 +6,7 @@
 ; RUN: gatefold-emulate %s --kernel clean --block 64
 ; RUN: gatefold-emulate %s --kernel clean --order shuffled --seed 3 --block 64
 ; RUN: gatefold-emulate %s --kernel copies --block 64 --argument x=f32[64]:1
+; RUN: not gatefold-emulate %s --kernel nobody_waits --copies late --grid 2 --argument x=f32[64]:1 2>&1 | FileCheck %s --check-prefix=NOBODY
 ; RUN: not gatefold-emulate %s --kernel no_test --block 64 2>&1 | FileCheck %s --check-prefix=NO-TEST
 ; RUN: not gatefold-emulate %s --kernel not_initialised --block 1 2>&1 | FileCheck %s --check-prefix=NOT-INITIALISED
 ; RUN: not gatefold-emulate %s --kernel no_order --block 64 2>&1 | FileCheck %s --check-prefix=NO-ORDER
@@ -77,6 +78,15 @@ read:
   %turned = sub i32 63, %thread
   %other = getelementptr i32, ptr addrspace(3) @line, i32 %turned
   %value = load i32, ptr addrspace(3) %other
+  ret void
+}
+
+; NOBODY: error: copy that nobody waits for: thread (0, 0, 0) ends, and its copy of 4 bytes to byte 0 of `line` may be under way [unfinished-copy, 2 times]
+; NOBODY-NOT: error
+define ptx_kernel void @nobody_waits(ptr addrspace(1) %x) {
+  call void @llvm.nvvm.mbarrier.init.shared(ptr addrspace(3) @barrier, i32 1)
+  call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) @line, ptr addrspace(1) %x)
+  call void @llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared(ptr addrspace(3) @barrier)
   ret void
 }
 

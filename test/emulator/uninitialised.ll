@@ -11,7 +11,8 @@
 
 target triple = "nvptx64-nvidia-cuda"
 
-@tile = internal addrspace(3) global [8 x float] poison, align 16
+; Shared memory has no initial value; a zero, as C writes it, is none.
+@tile = internal addrspace(3) global [8 x float] zeroinitializer, align 16
 
 declare void @llvm.memcpy.p1.p1.i64(ptr addrspace(1), ptr addrspace(1), i64, i1)
 declare void @llvm.memset.p3.i64(ptr addrspace(3), i8, i64, i1)

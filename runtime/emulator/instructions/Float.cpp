@@ -120,6 +120,8 @@ static std::optional<Operation> findArithmetic(Name name, Kind kind,
   modifiers.ftz = name.take("ftz");
   modifiers.saturate = name.take("sat");
   modifiers.relu = !modifiers.saturate && name.take("relu");
+  // LLVM writes sums in this order, and assemblers take it.
+  modifiers.ftz |= modifiers.saturate && name.take("ftz");
   std::optional<Type> type = name.takeType();
   if (!type || !type->isFloat() || !name.done())
     return std::nullopt;

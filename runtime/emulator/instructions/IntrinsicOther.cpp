@@ -219,7 +219,8 @@ std::optional<std::string> ptx::translateMemory(const IntrinsicName &name) {
     if (text.starts_with("lanemask.") || text.starts_with("cluster.") ||
         text == "globaltimer.lo")
       register_[text.find('.')] = '_';
-    return "mov.b64 $0, %" + register_ + ";";
+    bool wide = text == "clock64" || text == "globaltimer";
+    return (wide ? "mov.u64 $0, %" : "mov.u32 $0, %") + register_ + ";";
   }
   if (text == "is_explicit_cluster")
     return "mov.pred $0, %is_explicit_cluster;";

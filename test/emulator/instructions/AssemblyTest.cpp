@@ -32,6 +32,9 @@ static void testTexts() {
   CHECK_EQUAL(special.get().name, std::string("mov.u32 %laneid"));
   Subject real = Subject::assembly("add.f32 $0, 0f3F800000, 0f40000000;", "=r");
   CHECK_EQUAL(real.run1({}), 0x40400000);
+  Subject sum = Subject::assembly("add.rn.sat.ftz.f32 $0, $1, $1;", "=r,r");
+  CHECK_EQUAL(sum.run1({0x40000000}), 0x3f800000);
+  CHECK_EQUAL(sum.run1({1}), 0);
   Subject empty = Subject::assembly("", "~{memory}");
   CHECK(empty.known());
   Subject joined = Subject::assembly(

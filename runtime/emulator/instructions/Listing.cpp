@@ -105,8 +105,9 @@ void Execution::runThread(Machine &machine, Lane &lane) const {
       continue;
     }
     gather(statement, registers, frame);
+    // Results are written in any case: a finding need not end the launch.
     if (!statement.operation.execute(machine, frame))
-      return;
+      break;
     scatter(statement, frame, registers);
   }
   write(lane, registers);
@@ -127,7 +128,7 @@ void Execution::runWarp(Machine &machine, ArrayRef<Lane *> lanes) const {
     frames[lane].thread = lanes[lane]->thread;
     read(*lanes[lane], registersOf(lane));
   }
-  for (const Statement &statement : listing.statements) {
+  auto execute = [&](const Statement &statement) {
     bool together = bool(statement.operation.executeWarp);
     for (unsigned lane = 0; lane < warpSize; ++lane) {
       if (!active[lane])
@@ -140,17 +141,19 @@ void Execution::runWarp(Machine &machine, ArrayRef<Lane *> lanes) const {
       if (together)
         continue;
       if (!statement.operation.execute(machine, frames[lane]))
-        return;
+        return false;
       scatter(statement, frames[lane], registers);
     }
     if (!together)
-      continue;
+      return true;
     if (!statement.operation.executeWarp(machine, active))
-      return;
+      return false;
     for (unsigned lane = 0; lane < warpSize; ++lane)
       if (active[lane])
         scatter(statement, frames[lane], registersOf(lane));
-  }
+    return true;
+  };
+  llvm::all_of(listing.statements, execute);
   for (unsigned lane = 0; lane < warpSize; ++lane)
     if (active[lane])
       write(*lanes[lane], registersOf(lane));

@@ -22,6 +22,9 @@ using namespace gatefold::emulator;
 void Launch::beginCopy(const Copy &copy, int change) {
   auto mark = [&](DenseMap<uint64_t, unsigned> &counts, uint64_t address,
                   unsigned bytes, uint8_t state) {
+    // A copy of nothing, which fills with zeros, may have any source.
+    if (bytes == 0)
+      return;
     uint64_t end = address + bytes;
     for (uint64_t at = address & ~uint64_t(cellBytes - 1); at < end;
          at += cellBytes) {

@@ -6,6 +6,7 @@
 
 ; RUN: gatefold-emulate %s --kernel clean --block 32 --argument x=f32[128]:3 --argument y=f32[32] | FileCheck %s --check-prefix=CLEAN
 ; RUN: gatefold-emulate %s --kernel two_groups --block 1 --argument x=f32[128]:3 --argument y=f32[32]
+; RUN: gatefold-emulate %s --kernel zero_filled --argument x=f32[128]:3 --argument y=f32[8] | FileCheck %s --check-prefix=FILLED
 ; RUN: not gatefold-emulate %s --kernel no_wait --copies late --block 32 --argument x=f32[128]:3 --argument y=f32[32] 2>&1 | FileCheck %s --check-prefix=NO-WAIT
 ; RUN: not gatefold-emulate %s --kernel no_wait --copies early --block 32 --argument x=f32[128]:3 --argument y=f32[32] 2>&1 | FileCheck %s --check-prefix=NO-WAIT
 ; RUN: not gatefold-emulate %s --kernel one_group_short --block 1 --argument x=f32[128]:3 --argument y=f32[32] 2>&1 | FileCheck %s --check-prefix=SHORT
@@ -23,6 +24,7 @@ target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
 declare void @llvm.nvvm.cp.async.cg.shared.global.16(ptr addrspace(3), ptr addrspace(1))
+declare void @llvm.nvvm.cp.async.cg.shared.global.16.s(ptr addrspace(3), ptr addrspace(1), i32)
 declare void @llvm.nvvm.cp.async.commit.group()
 declare void @llvm.nvvm.cp.async.wait.group(i32)
 
@@ -41,6 +43,23 @@ define ptx_kernel void @clean(ptr addrspace(1) %x, ptr addrspace(1) %y) {
   %value = load float, ptr addrspace(3) %other
   %out = getelementptr float, ptr addrspace(1) %y, i32 %thread
   store float %value, ptr addrspace(1) %out
+  ret void
+}
+
+; Two numbers and two zeros; then zeros alone, from nowhere.
+; FILLED: 3 3 0 0 0 0 0 0
+define ptx_kernel void @zero_filled(ptr addrspace(1) %x, ptr addrspace(1) %y) {
+  %nowhere = inttoptr i64 5 to ptr addrspace(1)
+  %second = getelementptr float, ptr addrspace(3) @tile, i32 4
+  call void @llvm.nvvm.cp.async.cg.shared.global.16.s(ptr addrspace(3) @tile, ptr addrspace(1) %x, i32 8)
+  call void @llvm.nvvm.cp.async.cg.shared.global.16.s(ptr addrspace(3) %second, ptr addrspace(1) %nowhere, i32 0)
+  call void @llvm.nvvm.cp.async.commit.group()
+  call void @llvm.nvvm.cp.async.wait.group(i32 0)
+  %one = load <4 x float>, ptr addrspace(3) @tile
+  %two = load <4 x float>, ptr addrspace(3) %second
+  store <4 x float> %one, ptr addrspace(1) %y
+  %to = getelementptr float, ptr addrspace(1) %y, i32 4
+  store <4 x float> %two, ptr addrspace(1) %to
   ret void
 }
 

@@ -13,6 +13,8 @@
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+#include <tuple>
 
 using namespace llvm;
 using namespace gatefold;
@@ -163,11 +165,21 @@ static Error checkReadable(MemoryBufferRef module) {
   return createStringError("`" + file + "` is broken: LLVM cannot read it");
 }
 
-/// Whether two runs found the same thing.
+/// Whether two runs found the same thing: which threads it was may differ.
 static bool isSame(const Finding &left, const Finding &right) {
-  return left.kind == right.kind && left.message == right.message &&
-         left.events.front().place.frames.front().line ==
-             right.events.front().place.frames.front().line;
+  auto isSameFrame = [](const Place::Frame &one, const Place::Frame &other) {
+    return std::tie(one.file, one.function, one.line, one.column) ==
+           std::tie(other.file, other.function, other.line, other.column);
+  };
+  auto isSamePlace = [&](const Event &one, const Event &other) {
+    return one.place.instruction == other.place.instruction &&
+           std::equal(one.place.frames.begin(), one.place.frames.end(),
+                      other.place.frames.begin(), other.place.frames.end(),
+                      isSameFrame);
+  };
+  return left.kind == right.kind &&
+         std::equal(left.events.begin(), left.events.end(),
+                    right.events.begin(), right.events.end(), isSamePlace);
 }
 
 /// One run on a device of its own; adds what it finds to `findings`.

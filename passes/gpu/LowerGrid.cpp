@@ -144,9 +144,155 @@ LLVM::LLVMFuncOp GridBarrier::build() {
   return function;
 }
 
+/// Whether the operation needs the team's memory, or calls who does.
+static bool isOfTeam(Operation *op, const llvm::DenseSet<StringAttr> &parts) {
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return parts.contains(call.getCalleeAttr().getAttr());
+  return isa<TeamBarrierOp, cf::AssertOp>(op);
+}
+
+/// The functions of parts of a run in which blocks meet or fail.
+static llvm::DenseSet<StringAttr> findParts(gpu::GPUModuleOp kernels) {
+  llvm::DenseSet<StringAttr> parts;
+  size_t known;
+  do {
+    known = parts.size();
+    for (auto function : kernels.getOps<func::FuncOp>()) {
+      bool isPart = function
+                        .walk([&](Operation *op) {
+                          return isOfTeam(op, parts) ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
+                        })
+                        .wasInterrupted();
+      if (isPart)
+        parts.insert(function.getSymNameAttr());
+    }
+  } while (parts.size() > known);
+  return parts;
+}
+
+namespace {
+/// Lowers what is of the team in a kernel, or in a function of a part of one,
+/// which then takes the team's memory and returns whether a block has failed.
+class TeamLowering {
+public:
+  TeamLowering(FunctionOpInterface function,
+               const llvm::DenseSet<StringAttr> &parts,
+               LLVM::LLVMFuncOp barrier)
+      : function(function), parts(parts), barrier(barrier),
+        builder(function.getContext()),
+        isKernel(isa<gpu::GPUFuncOp>(function.getOperation())) {}
+  LogicalResult run();
+
+  unsigned barriers = 0;
+
+private:
+  LogicalResult findTeam();
+  LogicalResult returnWhetherFailed();
+  Value makeFlag(Location loc, bool value) {
+    return arith::ConstantIntOp::create(builder, loc, builder.getI1Type(),
+                                        value);
+  }
+  Block *getEnd(Location loc);
+  void leaveIf(Operation *op, Value hasFailed);
+  void lowerBarrier(TeamBarrierOp op);
+  void lowerCall(func::CallOp op);
+  void lowerAssertion(cf::AssertOp op);
+
+  FunctionOpInterface function;
+  const llvm::DenseSet<StringAttr> &parts;
+  LLVM::LLVMFuncOp barrier;
+  OpBuilder builder;
+  bool isKernel;
+  Value team;
+  /// Where a block goes that leaves the kernel.
+  Block *end = nullptr;
+};
+} // namespace
+
+LogicalResult TeamLowering::findTeam() {
+  auto pointer = LLVM::LLVMPointerType::get(
+      function.getContext(),
+      static_cast<unsigned>(NVVM::NVVMMemorySpace::Global));
+  if (!isKernel &&
+      failed(function.insertArgument(function.getNumArguments(), pointer, {},
+                                     function.getLoc())))
+    return failure();
+  unsigned count = function.getNumArguments();
+  if (count == 0 || function.getArgument(count - 1).getType() != pointer)
+    return function.emitOpError("takes no memory of a team as last argument");
+  team = function.getArgument(count - 1);
+  return success();
+}
+
+LogicalResult TeamLowering::returnWhetherFailed() {
+  if (isKernel)
+    return success();
+  if (function.getNumResults() != 0)
+    return function.emitOpError("returns something already");
+  auto type = cast<FunctionType>(function.getFunctionType());
+  function.setType(
+      builder.getFunctionType(type.getInputs(), builder.getI1Type()));
+  // Threads meet in it, so no call of it may be moved into a branch.
+  auto attributes = function->getAttrOfType<ArrayAttr>("passthrough");
+  SmallVector<Attribute> passed;
+  if (attributes)
+    llvm::append_range(passed, attributes);
+  passed.push_back(builder.getStringAttr("convergent"));
+  function->setAttr("passthrough", builder.getArrayAttr(passed));
+  function.walk([&](func::ReturnOp op) {
+    builder.setInsertionPoint(op);
+    func::ReturnOp::create(builder, op.getLoc(), makeFlag(op.getLoc(), false));
+    op.erase();
+  });
+  return success();
+}
+
+Block *TeamLowering::getEnd(Location loc) {
+  if (end)
+    return end;
+  OpBuilder::InsertionGuard guard(builder);
+  Region &body = function.getFunctionBody();
+  end = builder.createBlock(&body, body.end());
+  if (isKernel)
+    gpu::ReturnOp::create(builder, loc);
+  else
+    func::ReturnOp::create(builder, loc, makeFlag(loc, true));
+  return end;
+}
+
+/// Leaves in place of `op` where another block has failed.
+void TeamLowering::leaveIf(Operation *op, Value hasFailed) {
+  Location loc = op->getLoc();
+  Block *rest = op->getBlock()->splitBlock(op->getNextNode());
+  builder.setInsertionPointToEnd(op->getBlock());
+  cf::CondBranchOp::create(builder, loc, hasFailed, getEnd(loc), rest);
+  op->erase();
+}
+
+void TeamLowering::lowerBarrier(TeamBarrierOp op) {
+  Location loc = op.getLoc();
+  builder.setInsertionPoint(op);
+  auto call = LLVM::CallOp::create(builder, loc, barrier, ValueRange(team));
+  call.setConvergent(true);
+  Value zero = LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
+                                        builder.getI32IntegerAttr(0));
+  leaveIf(op, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                    call.getResult(), zero));
+  ++barriers;
+}
+
+void TeamLowering::lowerCall(func::CallOp op) {
+  builder.setInsertionPoint(op);
+  SmallVector<Value> operands(op.getOperands());
+  operands.push_back(team);
+  auto call = func::CallOp::create(builder, op.getLoc(), op.getCallee(),
+                                   builder.getI1Type(), operands);
+  leaveIf(op, call.getResult(0));
+}
+
 /// The run ends for all blocks at their next barrier.
-static void lowerAssertion(cf::AssertOp op, Value team) {
-  OpBuilder builder(op);
+void TeamLowering::lowerAssertion(cf::AssertOp op) {
   Location loc = op.getLoc();
   Block *rest = op->getBlock()->splitBlock(op->getNextNode());
   Block *failed = builder.createBlock(rest);
@@ -168,74 +314,69 @@ static void lowerAssertion(cf::AssertOp op, Value team) {
   cf::BranchOp::create(builder, loc, rest);
 }
 
-/// Leaves the kernel where another block has failed.
-static void lowerBarrier(TeamBarrierOp op, Value team, Block *&end,
-                         LLVM::LLVMFuncOp barrier) {
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  if (!end) {
-    Region &body = *op->getParentRegion();
-    end = builder.createBlock(&body, body.end());
-    gpu::ReturnOp::create(builder, loc);
+LogicalResult TeamLowering::run() {
+  SmallVector<Operation *> operations;
+  WalkResult result = function.walk([&](Operation *op) {
+    if (!isOfTeam(op, parts))
+      return WalkResult::advance();
+    operations.push_back(op);
+    if (op->getParentOp() == function)
+      return WalkResult::advance();
+    op->emitOpError("stands in a region; run this after scf-to-cf");
+    return WalkResult::interrupt();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  if (operations.empty())
+    return success();
+  if (failed(findTeam()) || failed(returnWhetherFailed()))
+    return failure();
+  for (Operation *op : operations) {
+    if (auto assertion = dyn_cast<cf::AssertOp>(op))
+      lowerAssertion(assertion);
+    else if (auto call = dyn_cast<func::CallOp>(op))
+      lowerCall(call);
+    else
+      lowerBarrier(cast<TeamBarrierOp>(op));
   }
-  Block *rest = op->getBlock()->splitBlock(op->getNextNode());
-  builder.setInsertionPoint(op);
-  auto call = LLVM::CallOp::create(builder, loc, barrier, ValueRange(team));
-  call.setConvergent(true);
-  Value zero = LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
-                                        builder.getI32IntegerAttr(0));
-  Value isFine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                       call.getResult(), zero);
-  cf::CondBranchOp::create(builder, loc, isFine, rest, end);
-  op.erase();
+  return success();
 }
 
-static Value makeSize(OpBuilder &builder, Location loc, Operation *op) {
-  if (isa<TeamRankOp>(op))
-    return gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
-  return gpu::GridDimOp::create(builder, loc, gpu::Dimension::x);
+/// Ranks are blocks, and the number of ranks that of blocks.
+static void lowerSizes(gpu::GPUModuleOp kernels) {
+  kernels.walk([&](Operation *op) {
+    if (!isa<TeamRankOp, TeamSizeOp>(op))
+      return;
+    OpBuilder builder(op);
+    Value value;
+    if (isa<TeamRankOp>(op))
+      value = gpu::BlockIdOp::create(builder, op->getLoc(), gpu::Dimension::x);
+    else
+      value = gpu::GridDimOp::create(builder, op->getLoc(), gpu::Dimension::x);
+    op->getResult(0).replaceAllUsesWith(value);
+    op->erase();
+  });
 }
 
 namespace {
 struct LowerGrid : gatefold::impl::LowerGridBase<LowerGrid> {
   void runOnOperation() override {
     gpu::GPUModuleOp kernels = getOperation();
+    lowerSizes(kernels);
+    bool hasBarrier =
+        kernels.walk([](TeamBarrierOp) { return WalkResult::interrupt(); })
+            .wasInterrupted();
+    SmallVector<FunctionOpInterface> functions(
+        kernels.getOps<FunctionOpInterface>());
+    llvm::DenseSet<StringAttr> parts = findParts(kernels);
     LLVM::LLVMFuncOp barrier;
-    SmallVector<Operation *> operations;
-    kernels.walk([&](Operation *op) {
-      if (isa<TeamRankOp, TeamSizeOp, TeamBarrierOp, cf::AssertOp>(op))
-        operations.push_back(op);
-    });
-    llvm::DenseMap<Operation *, Block *> ends;
-    for (Operation *op : operations) {
-      OpBuilder builder(op);
-      if (isa<TeamRankOp, TeamSizeOp>(op)) {
-        op->getResult(0).replaceAllUsesWith(
-            makeSize(builder, op->getLoc(), op));
-        op->erase();
-        continue;
-      }
-      auto kernel = dyn_cast<gpu::GPUFuncOp>(op->getParentOp());
-      if (!kernel || !kernel.isKernel()) {
-        op->emitOpError("stands in a region, or in no kernel; run this after "
-                        "scf-to-cf");
+    if (hasBarrier)
+      barrier = GridBarrier(kernels).build();
+    for (FunctionOpInterface function : functions) {
+      TeamLowering lowering(function, parts, barrier);
+      if (failed(lowering.run()))
         return signalPassFailure();
-      }
-      unsigned count = kernel.getNumArguments();
-      if (count == 0 || !isa<LLVM::LLVMPointerType>(
-                            kernel.getArgument(count - 1).getType())) {
-        kernel.emitOpError("takes no memory of a team as last argument");
-        return signalPassFailure();
-      }
-      Value team = kernel.getArgument(count - 1);
-      if (auto assertion = dyn_cast<cf::AssertOp>(op)) {
-        lowerAssertion(assertion, team);
-        continue;
-      }
-      if (!barrier)
-        barrier = GridBarrier(kernels).build();
-      lowerBarrier(cast<TeamBarrierOp>(op), team, ends[kernel], barrier);
-      ++barriersLowered;
+      barriersLowered += lowering.barriers;
     }
   }
 };

@@ -137,8 +137,9 @@ def LowerGrid : Pass<"gf-lower-grid", "::mlir::gpu::GPUModuleOp"> {
     around it, and reads it until all have come; then a barrier again.
 
     A `cf.assert` that fails writes GATEFOLD_RUN_EMPTY_REDUCTION to the team's memory and
-    goes on; every block finds that at its next barrier and leaves the kernel. Runs on
-    blocks, after scf-to-cf.
+    goes on; every block finds that at its next barrier and leaves the kernel. A function
+    that holds either takes the team's memory as another argument and returns whether to
+    leave. Runs on blocks, after scf-to-cf.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",

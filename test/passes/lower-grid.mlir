@@ -27,8 +27,8 @@ gpu.module @kernels {
     "use"(%rank, %ranks) : (index, index) -> ()
     // Who finds that another block has failed leaves.
     // CHECK: %[[CODE:.*]] = llvm.call @gatefold_grid_barrier(%[[T]]) {convergent}
-    // CHECK: %[[FINE:.*]] = arith.cmpi eq, %[[CODE]]
-    // CHECK: cf.cond_br %[[FINE]], ^{{.*}}, ^bb[[END:[0-9]+]]
+    // CHECK: %[[LEAVES:.*]] = arith.cmpi ne, %[[CODE]]
+    // CHECK: cf.cond_br %[[LEAVES]], ^bb[[END:[0-9]+]], ^
     gf.team_barrier
     %c0 = arith.constant 0 : index
     %size = memref.dim %x, %c0 : memref<?xf32>
@@ -50,7 +50,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @region(%flag: i1, %team: !llvm.ptr<1>) kernel {
     scf.if %flag {
-      // expected-error @below {{stands in a region, or in no kernel; run this after scf-to-cf}}
+      // expected-error @below {{stands in a region; run this after scf-to-cf}}
       gf.team_barrier
     }
     gpu.return
@@ -64,5 +64,42 @@ gpu.module @kernels {
   gpu.func @teamless() kernel {
     gf.team_barrier
     gpu.return
+  }
+}
+
+// -----
+
+// A function of a part takes the team's memory and says whether to leave.
+gpu.module @kernels {
+  // CHECK-LABEL: func.func private @part
+  // CHECK-SAME: (%{{.*}}: index, %[[T:.*]]: !llvm.ptr<1>) -> i1 attributes {passthrough = ["noinline", "convergent"]}
+  func.func private @part(%x: index) attributes {passthrough = ["noinline"]} {
+    // CHECK: llvm.call @gatefold_grid_barrier(%[[T]])
+    // CHECK: cf.cond_br %{{.*}}, ^bb[[END:[0-9]+]], ^
+    // CHECK: %[[FALSE:.*]] = arith.constant false
+    // CHECK-NEXT: return %[[FALSE]]
+    gf.team_barrier
+    return
+    // CHECK: ^bb[[END]]:
+    // CHECK-NEXT: %[[TRUE:.*]] = arith.constant true
+    // CHECK-NEXT: return %[[TRUE]]
+  }
+
+  // CHECK-LABEL: gpu.func @run
+  gpu.func @run(%x: index, %team: !llvm.ptr<1>) kernel {
+    // CHECK: %[[FAILED:.*]] = func.call @part(%{{.*}}, %{{.*}}) : (index, !llvm.ptr<1>) -> i1
+    // CHECK: cf.cond_br %[[FAILED]]
+    func.call @part(%x) : (index) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{returns something already}}
+  func.func private @part(%x: index) -> index {
+    gf.team_barrier
+    return %x : index
   }
 }

@@ -10,11 +10,12 @@ def AttachTarget : Pass<"gf-attach-target", "::mlir::ModuleOp"> {
   let summary = "Write the processor that code is made for on the module";
   let description = [{
     Sets `gf.target` of a module that has none: bytes and number of vector registers,
-    bytes of the caches. Passes read nothing else of the processor.
+    bytes of the caches; of a GPU also what its multiprocessors and blocks have. Passes
+    read nothing else of the processor.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"native\"",
-           "native, aarch64 or an LLVM processor name">
+           "native, aarch64, an LLVM processor name or a GPU: sm_80">
   ];
 }
 

@@ -4,7 +4,8 @@
 pytest -p emulated test/numerics (with this folder in PYTHONPATH)
 
 Every library of the tests is still compiled for this machine, for its interface; its
-runs are `gatefold run --device emulator`.
+runs are `gatefold run --device emulator`. What expects the bits of this
+processor's library (`same_bits` in `test_models.py`) does not apply.
 """
 
 import pathlib
@@ -37,7 +38,7 @@ def make_class(module):
             self.weights = {}
 
         def prepare(self, weights):
-            self.weights = dict(weights)
+            self.weights = {name: numpy.array(array) for name, array in weights.items()}
             return super().prepare(weights)
 
         def run(self, **inputs):

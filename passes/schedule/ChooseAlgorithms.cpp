@@ -55,15 +55,19 @@ static LogicalResult checkSize(Operation *op, const ScheduledSize &size) {
 }
 
 /// Blocks of keys are whole panels, and what a sum adds up side by side.
-static LogicalResult checkKeyBlock(Operation *op,
+static LogicalResult checkKeyBlock(Operation *op, bool isChosenByUser,
                                    const TargetDescription &target) {
   auto keys = op->getAttrOfType<IntegerAttr>(keyBlockName);
   int64_t step = target.getKeyStep(Float32Type::get(op->getContext()));
   if (!keys || keys.getInt() % step == 0)
     return success();
-  return op->emitError(keyBlockName)
-         << " is " << keys.getInt() << ", expected a multiple of " << step
-         << ", the keys that this target adds up side by side";
+  InFlightDiagnostic error =
+      isChosenByUser
+          ? op->emitError("attention cannot be scheduled with key_block=")
+                << keys.getInt()
+          : op->emitError(keyBlockName) << " is " << keys.getInt();
+  return error << ", expected a multiple of " << step
+               << ", the keys that this target adds up side by side";
 }
 
 /// What an algorithm makes of an operation, and what it spares.
@@ -158,7 +162,7 @@ struct ChooseAlgorithms
       if (failed(checkSize(op, size)))
         return failure();
     }
-    if (failed(checkKeyBlock(op, target)))
+    if (failed(checkKeyBlock(op, choice.isGiven(), target)))
       return failure();
     choosePlan(op, chosen.getValue(), target);
     remark::analysis(

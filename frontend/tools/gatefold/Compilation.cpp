@@ -91,6 +91,8 @@ ExitStatus Compilation::load(std::vector<OfferedInput> *inputs) {
   context = std::make_unique<mlir::MLIRContext>(
       registry, mlir::MLIRContext::Threading::DISABLED);
   context->loadDialect<GfDialect>();
+  // What is wrong is said in words; an operation is many lines.
+  context->printOpOnDiagnostic(false);
   StringRef path = line.files.front();
   ExitStatus status;
   if (path.ends_with(".mlir")) {

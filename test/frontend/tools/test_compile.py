@@ -291,6 +291,31 @@ def test_a_schedule_that_an_operation_cannot_take(tmp_path):
     assert f"{module}:2:8: error: attention cannot be scheduled with query_block" in message
 
 
+@pytest.mark.parametrize(
+    "schedule, words",
+    [
+        ("attention.key_block=100",
+         "attention cannot be scheduled with key_block=100, expected a multiple of 64, the keys"),
+        ("attention.algorithm=online", "attention cannot be scheduled as online: "),
+    ],
+)  # fmt: skip
+def test_a_schedule_that_does_not_fit_the_target_or_the_text(tmp_path, schedule, words):
+    """A fault of the command line and not of the compiler; it points into the text."""
+    text = write(
+        tmp_path / "m.gf",
+        """import attention
+model m(q: [T, 4], mask: bool[T, T]) -> [T, 4] {
+  return diff_window(q, q, q, mask=mask)
+}
+""",
+    )
+    message = refusal(
+        "compile", text, "-o", tmp_path / "m.o", "--target", "x86-64-v4", "--schedule", schedule
+    )
+    assert f"{text}:3:10: error: {words}" in message
+    assert "see current operation" not in message and "fault of Gatefold" not in message
+
+
 def test_timing(small):
     path = small.parent / "small.o"
     err = gatefold("compile", small, "-o", path, "--timing").err

@@ -154,7 +154,9 @@ struct ChooseAlgorithms
       });
       return error;
     }
+    bool isKeyBlockGiven = false;
     for (auto [index, size] : llvm::enumerate(kind.sizes)) {
+      isKeyBlockGiven |= choice.sizes[index] && size.attribute == keyBlockName;
       if (choice.sizes[index] && !size.isOf(chosen.getValue()))
         return op->emitError(kind.name)
                << " cannot be scheduled with " << size.key
@@ -162,7 +164,7 @@ struct ChooseAlgorithms
       if (failed(checkSize(op, size)))
         return failure();
     }
-    if (failed(checkKeyBlock(op, choice.isGiven(), target)))
+    if (failed(checkKeyBlock(op, isKeyBlockGiven, target)))
       return failure();
     choosePlan(op, chosen.getValue(), target);
     remark::analysis(

@@ -2,8 +2,8 @@
 //===- LowerGrid.cpp - Ranks as thread blocks -----------------------------===//
 //
 // A rank is a block of a cooperative grid, and the team's barrier one of the
-// grid. An assertion that fails leaves its code in the team's memory, which all
-// blocks find at their next barrier.
+// grid. A block whose assertion fails leaves its code in the team's memory,
+// where the others find it at their next barrier, and leaves the kernel.
 //
 // Every block adds to one counter: all but the first 1, the first what makes
 // the sum 2^31. So its highest bit changes when all have come, and the counter
@@ -291,7 +291,8 @@ void TeamLowering::lowerCall(func::CallOp op) {
   leaveIf(op, call.getResult(0));
 }
 
-/// The run ends for all blocks at their next barrier.
+/// All threads of a block come to it alike, and leave; the other blocks do at
+/// their next barrier.
 void TeamLowering::lowerAssertion(cf::AssertOp op) {
   Location loc = op.getLoc();
   Block *rest = op->getBlock()->splitBlock(op->getNextNode());
@@ -311,7 +312,7 @@ void TeamLowering::lowerAssertion(cf::AssertOp op) {
                         /*isVolatile=*/false, /*isNonTemporal=*/false,
                         /*isInvariantGroup=*/false,
                         LLVM::AtomicOrdering::monotonic, deviceScope);
-  cf::BranchOp::create(builder, loc, rest);
+  cf::BranchOp::create(builder, loc, getEnd(loc));
 }
 
 LogicalResult TeamLowering::run() {

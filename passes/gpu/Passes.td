@@ -94,7 +94,8 @@ def ShareLoops : Pass<"gf-share-loops", "::mlir::gpu::GPUModuleOp"> {
     along the dimension in which most loads and stores of the body are contiguous. What
     is in it stays with one thread, in order.
 
-    A `memref.store` outside of these loops is done by the first thread.
+    A `memref.store` outside of these loops is done by the first thread. An assertion in
+    one is refused: a block ends a run as a whole.
 
     ```mlir
     scf.parallel (%i) = (%c0) to (%n) step (%c1) { ... }
@@ -136,8 +137,8 @@ def LowerGrid : Pass<"gf-lower-grid", "::mlir::gpu::GPUModuleOp"> {
     its first thread adds to a counter that all blocks share, with device-scope fences
     around it, and reads it until all have come; then a barrier again.
 
-    A `cf.assert` that fails writes GATEFOLD_RUN_EMPTY_REDUCTION to the team's memory and
-    goes on; every block finds that at its next barrier and leaves the kernel. A function
+    A block whose `cf.assert` fails writes GATEFOLD_RUN_EMPTY_REDUCTION to the team's
+    memory and leaves the kernel; the others find that at their next barrier and leave. A function
     that holds either takes the team's memory as another argument and returns whether to
     leave. Runs on blocks, after scf-to-cf.
   }];

@@ -126,6 +126,14 @@ struct ShareLoops : gatefold::impl::ShareLoopsBase<ShareLoops> {
             loop.emitOpError("reduces, and threads share no sum");
             return WalkResult::interrupt();
           }
+          bool asserts = loop.walk([](cf::AssertOp assertion) {
+                               assertion.emitOpError(
+                                   "would end the run of one thread alone");
+                               return WalkResult::interrupt();
+                             })
+                             .wasInterrupted();
+          if (asserts)
+            return WalkResult::interrupt();
           loops.push_back(loop);
           return WalkResult::skip();
         });

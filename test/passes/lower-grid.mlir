@@ -33,11 +33,11 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %size = memref.dim %x, %c0 : memref<?xf32>
     %holds = arith.cmpi ne, %size, %c0 : index
-    // An assertion writes its code and goes on.
+    // Where an assertion fails the block writes the code and leaves.
     // CHECK: cf.cond_br %{{.*}}, ^bb[[REST:[0-9]+]], ^bb[[FAILED:[0-9]+]]
     // CHECK: ^bb[[FAILED]]:
     // CHECK: llvm.store %{{.*}}, %{{.*}} atomic syncscope("device") monotonic
-    // CHECK: cf.br ^bb[[REST]]
+    // CHECK: cf.br ^bb[[END]]
     cf.assert %holds, "max of nothing"
     gpu.return
     // CHECK: ^bb[[END]]:

@@ -63,3 +63,17 @@ gpu.module @kernels {
     return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  func.func @assertion(%n: index, %flag: i1) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+      // expected-error @below {{would end the run of one thread alone}}
+      cf.assert %flag, "max of nothing"
+    }
+    return
+  }
+}

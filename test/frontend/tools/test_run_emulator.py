@@ -53,6 +53,20 @@ def test_an_assertion_ends_the_run(tmp_path):
     assert "max, min or argmax of no elements" in message
 
 
+def test_nothing_is_done_behind_an_assertion(tmp_path):
+    """The index of the largest of nothing would be read from a table of nothing."""
+    text = tmp_path / "f.gf"
+    text.write_text(
+        "model f(x: [B, T], table: [T, 2]) -> [B, 2] {\n"
+        "  return take(table, argmax(x, axis=-1))\n"
+        "}\n"
+    )
+    np.savez(tmp_path / "x.npz", x=np.zeros((2, 0), np.float32), table=np.zeros((0, 2), np.float32))
+    message = refusal("run", text, "--input", tmp_path / "x.npz", *EMULATED, status=INPUT_FAULT)
+    assert "max, min or argmax of no elements" in message
+    assert "out-of-bounds" not in message
+
+
 def test_command_line_faults(small):
     for options, message in [
         (["--device", "gpu"], "--device gpu: there are cpu and emulator"),

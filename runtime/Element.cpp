@@ -77,9 +77,9 @@ void encode(gatefold_element element, double value, void *bytes) {
     element.bits == 32 ? store((int32_t)value, bytes)
                        : store((int64_t)value, bytes);
   else if (element.code == kDLBfloat)
-    store(toBf16((float)value), bytes);
+    store(toBf16(toOddFloat(value)), bytes);
   else if (element.bits == 16)
-    store(toF16((float)value), bytes);
+    store(toF16(toOddFloat(value)), bytes);
   else
     element.bits == 32 ? store((float)value, bytes) : store(value, bytes);
 }

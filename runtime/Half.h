@@ -21,6 +21,17 @@ inline float floatOf(uint32_t bits) {
   return value;
 }
 
+/// An f64 for a rounding that follows: what is between two numbers of f32
+/// becomes the odd one, so that 16 bits get what they would get of the f64.
+inline float toOddFloat(double value) {
+  float nearest = (float)value;
+  uint32_t bits = bitsOf(nearest);
+  if ((double)nearest == value || value != value || (bits & 1))
+    return nearest;
+  bool isBeyond = (nearest > value) == (value > 0);
+  return floatOf(isBeyond ? bits - 1 : bits + 1);
+}
+
 /// bf16 is the upper half of an f32.
 inline float fromBf16(uint16_t bits) { return floatOf((uint32_t)bits << 16); }
 

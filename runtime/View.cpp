@@ -130,6 +130,8 @@ void copy(const View &to, const View &from) {
       copyRow<8>(target, toStep, source, fromStep, length);
     else if (bytes == 4)
       copyRow<4>(target, toStep, source, fromStep, length);
+    else if (bytes == 2)
+      copyRow<2>(target, toStep, source, fromStep, length);
     else
       copyRow<1>(target, toStep, source, fromStep, length);
   }

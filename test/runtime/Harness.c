@@ -41,6 +41,7 @@ int main(void) {
   testChecks();
   testRun();
   testOverlap();
+  testHalf();
   testThreads();
   testTeam();
   return finish();

@@ -42,6 +42,7 @@ void testShapes(void);
 void testChecks(void);
 void testRun(void);
 void testOverlap(void);
+void testHalf(void);
 void testThreads(void);
 void testTeam(void);
 

@@ -4,7 +4,6 @@
 #include "frontend/tools/gatefold/Tensors.h"
 #include "frontend/tools/gatefold/Messages.h"
 #include "runtime/Half.h"
-#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -90,15 +89,9 @@ bool loadInteger(const files::FileTensor &tensor, int64_t index,
 
 /// What is between two numbers of f32 rounds once, not by way of f32.
 uint16_t roundToHalf(gatefold_element element, double value) {
-  bool isBfloat = element.code == bfloatCode;
-  float single = static_cast<float>(value);
-  if (single == value || std::isnan(value))
-    return isBfloat ? runtime::toBf16(single) : runtime::toF16(single);
-  APFloat rounded(value);
-  bool losesInfo;
-  rounded.convert(isBfloat ? APFloat::BFloat() : APFloat::IEEEhalf(),
-                  APFloat::rmNearestTiesToEven, &losesInfo);
-  return rounded.bitcastToAPInt().getZExtValue();
+  float single = runtime::toOddFloat(value);
+  return element.code == bfloatCode ? runtime::toBf16(single)
+                                    : runtime::toF16(single);
 }
 
 bool sameElement(files::ElementKind kind, gatefold_element element) {

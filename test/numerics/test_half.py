@@ -9,37 +9,8 @@ import pytest
 import test_attention
 import test_cells
 from conftest import lengths_of, random_weights
-from gatefold_library import from_bf16, to_bf16
+from halves import PATHS, TOLERANCES, assert_near, prepared, rounded
 from test_models import SENTIMENT, sentiment_reference
-
-# Of each type: rtol, atol.
-TOLERANCES = {"f16": (1e-3, 1e-3), "bf16": (1.6e-2, 1e-3)}
-PATHS = {"fast": [], "naive": ["--naive"]}
-
-
-def rounded(array, element):
-    """To the nearest numbers of 16 bits, as float32; other types as they are."""
-    array = numpy.asarray(array)
-    if array.dtype.kind != "f":
-        return array
-    if element == "f16":
-        return array.astype(numpy.float16).astype(numpy.float32)
-    return from_bf16(to_bf16(array.astype(numpy.float32)))
-
-
-def assert_near(found, expected, element, what=""):
-    rtol, atol = TOLERANCES[element]
-    assert found.shape == expected.shape, (what, found.shape, expected.shape)
-    numpy.testing.assert_allclose(
-        found.astype(numpy.float64), expected, rtol=rtol, atol=atol, err_msg=str(what)
-    )
-
-
-def prepared(compiler, generator, text, element, path="fast"):
-    library = compiler.library(text, "--float", element, *PATHS[path])
-    weights = random_weights(library, generator)
-    weights = {name: rounded(array, element) for name, array in weights.items()}
-    return library.prepare(weights), weights
 
 
 @pytest.mark.parametrize("element", TOLERANCES)
@@ -48,7 +19,7 @@ def prepared(compiler, generator, text, element, path="fast"):
 def test_cells_of_the_library(compiler, name, path, element):
     generator = numpy.random.default_rng(90)
     case = test_cells.Case(name, 17, 7)
-    library, weights = prepared(compiler, generator, test_cells.scan_text(case), element, path)
+    library, weights = prepared(compiler, generator, test_cells.scan_text(case), element, *PATHS[path])
     for batch, time in [(1, 1), (3, 7), (2, 17), (0, 4)]:
         x = rounded(generator.normal(size=(batch, time, case.input_size)), element)
         lengths = lengths_of(generator, batch, time)
@@ -67,7 +38,7 @@ def test_cells_of_the_library(compiler, name, path, element):
 def test_attentions_of_the_library(compiler, name, width, path, element):
     generator = numpy.random.default_rng(91)
     text = test_attention.text(name, width, ["lengths", "causal=true"])
-    library, _ = prepared(compiler, generator, text, element, path)
+    library, _ = prepared(compiler, generator, text, element, *PATHS[path])
     for batch, queries, keys in [(1, 1, 1), (2, 7, 17), (1, 65, 65), (2, 3, 0)]:
         inputs = test_attention.random_inputs(generator, name, batch, queries, keys, width)
         inputs = {key: rounded(array, element) for key, array in inputs.items()}
@@ -112,7 +83,7 @@ model stream(x: [B, 8]) -> [B, 16] {
 def test_states_keep_f32(compiler, path, element):
     """A small step changes a state of 1000, which no type of 16 bits could hold."""
     generator = numpy.random.default_rng(93)
-    library, weights = prepared(compiler, generator, STREAM, element, path)
+    library, weights = prepared(compiler, generator, STREAM, element, *PATHS[path])
     kinds = {i["name"]: i["element"] for i in library.inputs + library.results}
     assert kinds == {"x": element, "output": element, "h": "f32", "c": "f32"}
     x = rounded(generator.normal(size=(2, 8)), element)

@@ -79,7 +79,7 @@ def expected(q, k, v, seen, scope, width):
     return attentions.weigh(attentions.softmax(s, seen), v)
 
 
-def check(found, given, seen_of, what):
+def check(found, given, seen_of, what, assert_close=assert_close):
     for b in range(len(given["q"])):
         for scope in SCOPES:
             for width in WIDTHS:

@@ -7,6 +7,7 @@ import attention_references as attentions
 import numpy
 import pytest
 import test_attention_variants as variants
+import test_diff_window as differences
 from halves import TOLERANCES, assert_near, rounded
 from test_fast_against_naive import ATTENTIONS
 
@@ -62,6 +63,25 @@ def test_views(compiler, view, path, element):
         lambda array: rounded(array, element),
         lambda found, expected, what: assert_near(found, expected, element, what),
     )
+
+
+@pytest.mark.parametrize("element", TOLERANCES)
+@pytest.mark.parametrize("view", ["window", "causal and left"])
+def test_differences_from_neighbours(compiler, view, element):
+    """Every width and scope; keys are folded in f32."""
+    options, restrictions = differences.VIEWS[view]
+    library = compiler.library(differences.text(options), "--float", element).prepare({})
+    generator = numpy.random.default_rng(98)
+    for sizes in differences.SIZES:
+        given = differences.inputs_of(generator, *sizes)
+        given = {name: rounded(array, element) for name, array in given.items()}
+        differences.check(
+            library.run(**given),
+            given,
+            lambda b: attentions.visible(*sizes[1:], **restrictions(given["n"][b], given["o"][b])),
+            (view, sizes),
+            lambda found, expected, what: assert_near(found, expected, element, what),
+        )
 
 
 LOWEST = """

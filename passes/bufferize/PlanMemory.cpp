@@ -115,19 +115,20 @@ LogicalResult MemoryPlan::measure(PlannedBuffer &buffer,
   Block *block = alloc->getBlock();
   buffer.start = order.start(alloc);
   buffer.end = buffer.start;
+  // The next iteration would use it before the place where it is made.
   for (Operation *user : users) {
-    // The next iteration would use it before the place where it is made.
     auto loop = dyn_cast<LoopLikeOpInterface>(user->getParentOp());
     if (loop && user->hasTrait<OpTrait::IsTerminator>() &&
         loop->isProperAncestor(alloc))
       return alloc.emitError(
           "not compiled yet: a buffer yielded by the loop that makes it");
+  }
+  for (Operation *user : users) {
     Operation *ancestor = block->findAncestorOpInBlock(*user);
     while (!ancestor) {
       Operation *parent = block->getParentOp();
-      if (isa<LoopLikeOpInterface>(parent) || parent == entry)
-        return alloc.emitError("not compiled yet: a buffer that outlives the "
-                               "iteration of the loop that makes it");
+      assert(!isa<LoopLikeOpInterface>(parent) && parent != entry &&
+             "a buffer leaves a loop by its terminator alone");
       block = parent->getBlock();
       ancestor = block->findAncestorOpInBlock(*user);
     }
@@ -137,6 +138,8 @@ LogicalResult MemoryPlan::measure(PlannedBuffer &buffer,
 }
 
 LogicalResult MemoryPlan::collect() {
+  if (!llvm::hasSingleElement(entry.getBody()))
+    return entry.emitError("has more than one block");
   ProgramOrder order(entry);
   BufferViewFlowAnalysis aliases(entry);
   WalkResult result = entry.walk([&](Operation *op) {

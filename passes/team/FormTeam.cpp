@@ -211,9 +211,12 @@ LogicalResult Formation::form(Block &block) {
         [&](scf::ForallOp inner) { nested.push_back(inner); });
     IRRewriter rewriter(op.getContext());
     for (scf::ForallOp inner : nested) {
+      if (inner.getNumResults() != 0)
+        return inner.emitOpError("has results");
       rewriter.setInsertionPoint(inner);
-      if (failed(scf::forallToForLoop(rewriter, inner)))
-        return inner.emitOpError("cannot be made a loop");
+      LogicalResult isLoop = scf::forallToForLoop(rewriter, inner);
+      assert(succeeded(isLoop) && "an scf.forall on buffers is a loop");
+      (void)isLoop;
     }
     if (isPerRank(forall))
       splitByRank(forall);

@@ -57,3 +57,12 @@ func.func @calls(%a: tensor<4xf32>) {
   call @elsewhere(%a) : (tensor<4xf32>) -> ()
   return
 }
+
+// -----
+
+// expected-error @+1 {{not compiled yet: an entry with branches}}
+func.func @branches(%a: tensor<4xf32>) {
+  cf.br ^next
+^next:
+  return
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: gatefold-opt %s --gf-distribute --cse --split-input-file | FileCheck %s
-// RUN: gatefold-opt %s --gf-distribute --gf-form-team --split-input-file | FileCheck %s --check-prefix=TEAM
+// RUN: gatefold-opt %s --gf-distribute --cse --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: gatefold-opt %s --gf-distribute --gf-form-team --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=TEAM
 
 // Two products and what is between them are cut at the same rows: one forall,
 // no barrier. Where there are few rows for the ranks, columns are cut.
@@ -317,5 +317,25 @@ func.func @gatefold_run_entry(%x: memref<3x?x512xf32>, %y: memref<3x512xf32>, %z
     linalg.exp ins(%from : memref<2x512xf32, strided<[512, 1]>>) outs(%rows : memref<2x512xf32, strided<[512, 1]>>)
   }
   linalg.copy ins(%h : memref<3x512xf32>) outs(%y : memref<3x512xf32>)
+  return
+}
+
+// -----
+
+func.func @gatefold_run_entry(%a: memref<?xf32>, %b: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %x = arith.constant 1.0 : f32
+  // expected-error @+1 {{'memref.atomic_rmw' op not compiled yet: it writes memory and has results, where several threads execute it}}
+  %y = memref.atomic_rmw addf %x, %a[%c0] : (f32, memref<?xf32>) -> f32
+  memref.store %y, %b[%c0] : memref<?xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{has more than one block}}
+func.func @gatefold_run_entry(%a: memref<?xf32>) {
+  cf.br ^next
+^next:
   return
 }

@@ -31,3 +31,12 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{takes a buffer without strides}}
+  gpu.func @modular(%x: memref<4xf32, affine_map<(d0) -> (d0 mod 2)>>) kernel {
+    gpu.return
+  }
+}

@@ -32,3 +32,14 @@ module attributes {gf.target = {block_threads = 256 : i64}, gf.description = {di
 // expected-error @below {{needs a well-formed gf.description}}
 module {
 }
+
+// -----
+
+module attributes {gf.target = {block_threads = 256 : i64}, gf.description = {dimensions = ["N"], entry = "f", equal = [], messages = [], tensors = [{name = "x", role = 0 : i64, shape = affine_map<()[s0] -> (s0)>, type = tensor<?xf32>}]}} {
+  // expected-error @below {{has more than one block}}
+  func.func @gatefold_run_entry(%x: memref<?xf32>, %arena: memref<?xi8>) {
+    cf.br ^next
+  ^next:
+    return
+  }
+}

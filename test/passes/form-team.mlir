@@ -102,3 +102,25 @@ func.func @gatefold_run_entry(%a: memref<?xf32>) {
   memref.store %x, %a[%c0] : memref<?xf32>
   return
 }
+
+// -----
+
+func.func @gatefold_run_entry(%a: tensor<4xf32>) {
+  %ranks = gf.team_size
+  // expected-error @+1 {{'scf.forall' op has results}}
+  %r = scf.forall (%i) in (%ranks) shared_outs(%o = %a) -> tensor<4xf32> {
+  }
+  return
+}
+
+// -----
+
+func.func @gatefold_run_entry(%a: tensor<4xf32>) {
+  %ranks = gf.team_size
+  scf.forall (%i) in (%ranks) {
+    // expected-error @+1 {{'scf.forall' op has results}}
+    %r = scf.forall (%j) in (%ranks) shared_outs(%o = %a) -> tensor<4xf32> {
+    }
+  }
+  return
+}

@@ -87,3 +87,12 @@ func.func private @part() {
   gf.team_barrier
   return
 }
+
+// -----
+
+// expected-error @+1 {{has no function 'gatefold_run_entry' that returns a code}}
+module {
+  func.func @gatefold_run_entry() {
+    return
+  }
+}

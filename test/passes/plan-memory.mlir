@@ -202,3 +202,73 @@ module attributes {gf.description = {dimensions = ["B"], entry = "f", equal = []
     return
   }
 }
+
+// -----
+
+#shape = affine_map<() -> (4)>
+module attributes {gf.description = {dimensions = [], entry = "f", equal = [], messages = [],
+    tensors = [{name = "x", role = 0 : i64, shape = #shape, type = tensor<4xf32>}]}} {
+  func.func @gatefold_run_entry(%x: memref<4xf32>) {
+    // expected-error @+1 {{not compiled yet: a buffer with a layout}}
+    %a = memref.alloc() : memref<4xf32, strided<[2]>>
+    %zero = arith.constant 0.0 : f32
+    linalg.fill ins(%zero : f32) outs(%a : memref<4xf32, strided<[2]>>)
+    return
+  }
+}
+
+// -----
+
+#shape = affine_map<() -> (4)>
+module attributes {gf.description = {dimensions = [], entry = "f", equal = [], messages = [],
+    tensors = [{name = "x", role = 0 : i64, shape = #shape, type = tensor<4xf32>}]}} {
+  func.func @gatefold_run_entry(%x: memref<4xf32>) {
+    // expected-error @+1 {{not compiled yet: memory that is not planned}}
+    %a = memref.alloca() : memref<4xf32>
+    linalg.copy ins(%x : memref<4xf32>) outs(%a : memref<4xf32>)
+    linalg.copy ins(%a : memref<4xf32>) outs(%x : memref<4xf32>)
+    return
+  }
+}
+
+// -----
+
+// The loop yields it through a branch.
+#shape = affine_map<() -> (4)>
+module attributes {gf.description = {dimensions = [], entry = "f", equal = [], messages = [],
+    tensors = [{name = "x", role = 0 : i64, shape = #shape, type = tensor<4xf32>}]}} {
+  func.func @gatefold_run_entry(%x: memref<4xf32>) {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %first = memref.alloc() : memref<4xf32>
+    %last = scf.for %i = %zero to %one step %one iter_args(%a = %first) -> memref<4xf32> {
+      %is_first = arith.cmpi eq, %i, %zero : index
+      %next = scf.if %is_first -> memref<4xf32> {
+        // expected-error @+1 {{not compiled yet: a buffer yielded by the loop that makes it}}
+        %b = memref.alloc() : memref<4xf32>
+        linalg.copy ins(%a : memref<4xf32>) outs(%b : memref<4xf32>)
+        scf.yield %b : memref<4xf32>
+      } else {
+        scf.yield %a : memref<4xf32>
+      }
+      scf.yield %next : memref<4xf32>
+    }
+    linalg.copy ins(%last : memref<4xf32>) outs(%x : memref<4xf32>)
+    return
+  }
+}
+
+// -----
+
+#shape = affine_map<() -> (4)>
+module attributes {gf.description = {dimensions = [], entry = "f", equal = [], messages = [],
+    tensors = [{name = "x", role = 0 : i64, shape = #shape, type = tensor<4xf32>}]}} {
+  // expected-error @+1 {{has more than one block}}
+  func.func @gatefold_run_entry(%x: memref<4xf32>) {
+    %a = memref.alloc() : memref<4xf32>
+    cf.br ^next
+  ^next:
+    linalg.copy ins(%x : memref<4xf32>) outs(%a : memref<4xf32>)
+    return
+  }
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: gatefold-opt %s --gf-size-functions --canonicalize --cse | FileCheck %s
+// RUN: gatefold-opt %s --gf-size-functions --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
 
 // CHECK: module attributes {gf.description = {dimensions = ["B", "T"], entry = "f", {{.*}}messages = ["T is odd"]
 // The entry's own attributes have moved there, and its name is ours.
@@ -29,3 +29,20 @@ func.func @f(%n: tensor<?xi64> {gf.name = "n", gf.shape = affine_map<()[s0, s1] 
 // CHECK: llvm.store %[[T]], %[[BOUND_PLACE]]
 // CHECK: arith.remsi %[[T]]
 // CHECK: llvm.getelementptr %[[SIZES]][5]
+
+// -----
+
+// expected-error @+1 {{needs a complete interface, as gf-complete-interface leaves it}}
+func.func @incomplete(%x: tensor<4xf32> {gf.name = "x"}) attributes {gf.entry} {
+  return
+}
+
+// -----
+
+func.func private @gatefold_sizes() {
+  return
+}
+// expected-error @+1 {{the module has a 'gatefold_sizes' already}}
+func.func @taken(%x: tensor<4xf32> {gf.name = "x", gf.shape = affine_map<() -> (4)>}) attributes {gf.entry} {
+  return
+}

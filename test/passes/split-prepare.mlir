@@ -157,3 +157,17 @@ func.func @h(%w: tensor<4xf32> {gf.name = "w", gf.parameter, gf.shape = affine_m
     -> (tensor<4xf32> {gf.name = "y", gf.shape = affine_map<() -> (4)>}) attributes {gf.entry} {
   return %w : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @+1 {{the module has a 'gatefold_prepare_entry' already}}
+func.func private @gatefold_prepare_entry() {
+  return
+}
+func.func @taken(%w: tensor<6x4xf32> {gf.name = "w", gf.parameter, gf.shape = affine_map<() -> (6, 4)>})
+    -> (tensor<1x4x16xf32> {gf.name = "y", gf.shape = affine_map<() -> (1, 4, 16)>})
+    attributes {gf.entry} {
+  %panels = tensor.empty() : tensor<1x4x16xf32>
+  %packed = gf.pack %w along 0 into %panels : tensor<6x4xf32> into tensor<1x4x16xf32> -> tensor<1x4x16xf32>
+  return %packed : tensor<1x4x16xf32>
+}

@@ -182,3 +182,27 @@ func.func @block(%q: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x4xf32> {
   }
   return %y : tensor<?x4xf32>
 }
+
+// -----
+
+func.func @own_values(%q: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // expected-error @+1 {{its 'gf.row_values' needs values that are the same for all queries}}
+  %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^row(%qr: tensor<4xf32>, %kr: tensor<?x4xf32>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<?x4xf32> -> tensor<?xf32>
+    %p = gf.row_softmax %s : tensor<?xf32>
+    %zero = arith.constant 0 : index
+    %n = tensor.dim %kr, %zero : tensor<?x4xf32>
+    %e = tensor.empty(%n) : tensor<?x4xf32>
+    %v = linalg.generic {indexing_maps = [affine_map<(j, d) -> (j, d)>, affine_map<(j, d) -> (d)>, affine_map<(j, d) -> (j, d)>], iterator_types = ["parallel", "parallel"]}
+        ins(%kr, %qr : tensor<?x4xf32>, tensor<4xf32>) outs(%e : tensor<?x4xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %m = arith.mulf %a, %b : f32
+      linalg.yield %m : f32
+    } -> tensor<?x4xf32>
+    // expected-note @+1 {{this 'gf.row_values'}}
+    %y = gf.row_values %p, %v : tensor<?xf32>, tensor<?x4xf32> -> tensor<4xf32>
+    gf.yield %y : tensor<4xf32>
+  }
+  return %y : tensor<?x4xf32>
+}

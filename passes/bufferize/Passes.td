@@ -17,6 +17,14 @@ def ToBuffers : Pass<"gf-to-buffers", "::mlir::ModuleOp"> {
     tensors would also place there what further values start from, and does not see
     that the destination is written at the end while they are still needed; so each
     operation gets a fill of its own, and what is shared otherwise stays apart.
+
+    ```mlir
+    %e = tensor.empty(%n) : tensor<?xf32>
+    %y = linalg.exp ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>)
+    bufferization.materialize_in_destination %y in restrict writable %to
+    // becomes
+    linalg.exp ins(%from : memref<?xf32, ...>) outs(%to : memref<?xf32, ...>)
+    ```
   }];
   let dependentDialects = [
     "::mlir::bufferization::BufferizationDialect", "::mlir::linalg::LinalgDialect",
@@ -58,6 +66,21 @@ def PlanMemory : Pass<"gf-plan-memory", "::mlir::ModuleOp"> {
 
     Lifetimes are spans of operations in program order; a buffer made in a loop body
     dies at the end of each iteration.
+
+    ```mlir
+    %a = memref.alloc(%n) : memref<?xf32>
+    linalg.copy ins(%x) outs(%a)
+    %b = memref.alloc(%n) : memref<?xf32>
+    linalg.copy ins(%a) outs(%b)
+    %c = memref.alloc(%n) : memref<?xf32>
+    linalg.copy ins(%b) outs(%c) // the last use of %a stands before
+    // becomes, with a new argument %arena: memref<?xi8>
+    %a = memref.view %arena[%c0][%n] : memref<?xi8> to memref<?xf32>
+    %b = memref.view %arena[%offset][%n] : memref<?xi8> to memref<?xf32>
+    linalg.copy ins(%x) outs(%a)
+    linalg.copy ins(%a) outs(%b)
+    linalg.copy ins(%b) outs(%a)
+    ```
   }];
   let dependentDialects = [
     "::gatefold::GfDialect", "::mlir::arith::ArithDialect",

@@ -203,6 +203,22 @@ def LinalgToLoops : Pass<"gf-linalg-to-loops", "::mlir::func::FuncOp"> {
     A result whose place depends on a reduction dimension is loaded and stored in
     each step. With `parallel` the parallel dimensions of an operation are one
     `scf.parallel`, of one iteration where there are none.
+
+    ```mlir
+    linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
+    // becomes
+    scf.for %i = ... {
+      scf.for %j = ... {
+        %start = memref.load %c[%i, %j]
+        %sum = scf.for %k = ... iter_args(%s = %start) -> (f32) {
+          %x = memref.load %a[%i, %k]
+          %y = memref.load %b[%k, %j]
+          %p = arith.mulf %x, %y : f32
+          %next = arith.addf %s, %p : f32
+          scf.yield %next : f32
+        }
+        memref.store %sum, %c[%i, %j]
+    ```
   }];
   let options = [
     Option<"parallel", "parallel", "bool", /*default=*/"false",
@@ -221,6 +237,12 @@ def ExpandOpenShapes : Pass<"gf-expand-open-shapes"> {
     A `memref.expand_shape` with two open sizes in one group, as [T*B] seen as [T, B],
     becomes `memref.reinterpret_cast` with the sizes that it states. Upstream's
     expand-strided-metadata crashes on it.
+
+    ```mlir
+    %y = memref.expand_shape %x [[0, 1], [2]] output_shape [%a, %b, 4] : memref<?x4xf32> into memref<?x?x4xf32>
+    // becomes, with %stride = 4 %b
+    %y = memref.reinterpret_cast %base to offset: [0], sizes: [%a, %b, 4], strides: [%stride, 4, 1]
+    ```
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"
@@ -234,6 +256,12 @@ def LowerAssertions : Pass<"gf-lower-assertions", "::mlir::ModuleOp"> {
     `cf.assert` that fails. So does a function of a part of the entry with assertions or
     barriers; who calls it returns its code unless that is 0. Runs on blocks, after
     scf-to-cf.
+
+    ```mlir
+    cf.assert %ok, "max of nothing"
+    // becomes, with %empty = GATEFOLD_RUN_EMPTY_REDUCTION
+    cf.cond_br %ok, ^rest, ^failed(%empty : i32) // returns it
+    ```
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect"
@@ -285,6 +313,12 @@ def LowerMath : Pass<"gf-lower-math", "::mlir::ModuleOp"> {
   let description = [{
     exp, tanh, erf, sin, ... call the C library, whose errors are within those that
     the project states. sqrt, abs, floor, fma, ... stay for `llvm`.
+
+    ```mlir
+    %y = math.tanh %x : f32
+    // becomes
+    %y = call @tanhf(%x) : (f32) -> f32
+    ```
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"
@@ -297,6 +331,13 @@ def LowerToLLVM : Pass<"gf-lower-to-llvm", "::mlir::ModuleOp"> {
     What upstream has one pass each for, in one conversion. Buffers become structs;
     where one is taken apart in the function that put it together, the parts are used
     instead.
+
+    ```mlir
+    memref.store %x, %a[%i] : memref<?xf32>
+    // becomes, with the pointer that %a was made of
+    %place = llvm.getelementptr %pointer[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    llvm.store %x, %place : f32, !llvm.ptr
+    ```
   }];
   let dependentDialects = [
     "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"

@@ -75,6 +75,18 @@ def SinkOutputProjection
 
     Not where all steps of what it reads have more than four times the elements of
     what it gives, unless they are outputs anyway.
+
+    ```mlir
+    %y, %last = gf.recurrence ... {
+    ^step(%x_t: tensor<?x4xf32>, %s: tensor<?x4xf32>):
+      %next = math.tanh ...
+      %p = linalg.contract ... ins(%next, %w : tensor<?x4xf32>, tensor<3x4xf32>)
+      gf.yield %p, %next
+    }
+    // becomes
+    %states, %last = gf.recurrence ... { ... gf.yield %next, %next }
+    %y = linalg.contract ... ins(%states, %w : tensor<?x?x4xf32>, tensor<3x4xf32>)
+    ```
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",

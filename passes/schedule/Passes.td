@@ -12,6 +12,12 @@ def AttachTarget : Pass<"gf-attach-target", "::mlir::ModuleOp"> {
     Sets `gf.target` of a module that has none: bytes and number of vector registers,
     bytes of the caches; of a GPU also what its multiprocessors and blocks have. Passes
     read nothing else of the processor.
+
+    ```mlir
+    // --gf-attach-target=target=x86-64-v3
+    module attributes {gf.target = {first_cache_bytes = ..., second_cache_bytes = ...,
+                                    vector_bytes = 32 : i64, vector_registers = 16 : i64}}
+    ```
   }];
   let options = [
     Option<"target", "target", "std::string", "\"native\"",
@@ -38,13 +44,20 @@ def ChooseAlgorithms : Pass<"gf-choose-algorithms", "::mlir::func::FuncOp"> {
     has and above the cost model: `attention.algorithm=naive,recurrence.step_rows=64`. The
     algorithm is then marked `gf.algorithm_given`, and a lowering that cannot do it refuses
     the operation instead of leaving it to the naive one.
+
+    ```mlir
+    gf.recurrence ...
+    // becomes
+    gf.recurrence ... attributes {gf.algorithm = "steps", gf.step_rows = ...}
+    ```
   }];
   let options = [
     Option<"naive", "naive", "bool", "false", "Choose `naive` throughout">,
     Option<"schedule", "schedule", "std::string", "",
            "KEY=VALUE[,KEY=VALUE...], the keys being recurrence.algorithm, "
            "recurrence.step_rows, attention.algorithm, attention.query_block, "
-           "attention.key_block">
+           "attention.key_block; and, read by other phases, "
+           "recurrence.directions (fuse) and product.panel_width (tile)">
   ];
 }
 

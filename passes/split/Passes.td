@@ -15,9 +15,16 @@ def CompleteInterface : Pass<"gf-complete-interface", "::mlir::ModuleOp"> {
     dimension of its own, `input0_0` for dimension 0 of `input0`.
 
     Refused, at the place of the entry: an element type without an equivalent at
-    the interface (16-bit floats among them), a dynamic dimension of a result that has
-    no `gf.shape`, an open dimension that no argument binds, two inputs or two
-    results of one name.
+    the interface (it has f16, bf16, f32, f64, i32, i64 and i1), a dynamic dimension of a
+    result that has no `gf.shape`, an open dimension that no argument binds, two inputs or
+    two results of one name.
+
+    ```mlir
+    func.func @plain(%a: tensor<?x4xf32>)
+    // becomes
+    func.func @plain(%a: tensor<?x4xf32> {gf.name = "input", gf.shape = affine_map<()[s0] -> (s0, 4)>})
+        attributes {gf.dimensions = ["input_0"], gf.entry}
+    ```
   }];
 }
 
@@ -75,6 +82,14 @@ def SizeFunctions : Pass<"gf-size-functions", "::mlir::ModuleOp"> {
     `gatefold_sizes(symbols, sizes)`, which computes all sizes from the open dimensions
     in the order of runtime/Description.h. A size that overflows is -1. The entry is
     called `gatefold_run_entry` from here on.
+
+    ```mlir
+    func.func @f(%x: tensor<?x4xf32> {gf.name = "x", gf.shape = affine_map<()[s0] -> (s0, 4)>})
+        attributes {gf.entry, gf.dimensions = ["B"]}
+    // becomes, in a module with gf.description = {dimensions = ["B"], entry = "f", ...}
+    func.func @gatefold_run_entry(%x: tensor<?x4xf32>)
+    func.func @gatefold_sizes(%symbols: !llvm.ptr, %sizes: !llvm.ptr)
+    ```
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"
@@ -87,6 +102,15 @@ def DestinationArguments : Pass<"gf-destination-arguments", "::mlir::ModuleOp"> 
     Arguments and results of the entry become memref arguments: their last dimension is
     contiguous, parameters wholly. States are written last, each from a copy, so that
     a result may be the memory of the state that it follows.
+
+    ```mlir
+    func.func @gatefold_run_entry(%x: tensor<4xf32>) -> tensor<4xf32> { ... return %y }
+    // becomes
+    func.func @gatefold_run_entry(%x_memory: memref<4xf32, strided<[1], offset: ?>>,
+                                  %to: memref<4xf32, strided<[1], offset: ?>>) {
+      %x = bufferization.to_tensor %x_memory ...
+      bufferization.materialize_in_destination %y in restrict writable %to
+    ```
   }];
   let dependentDialects = [
     "::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect"

@@ -100,6 +100,14 @@ def LowerTeam : Pass<"gf-lower-team", "::mlir::ModuleOp"> {
     entry returns the code that it gives unless that is 0: some rank has failed. So
     does a function of a part of the entry that knows the team. Runs on blocks, after
     gf-lower-assertions.
+
+    ```mlir
+    gf.team_barrier
+    // becomes
+    %code = call @gatefold_team_barrier(%team) : (!llvm.ptr) -> i32
+    %fine = arith.cmpi eq, %code, %c0_i32 : i32
+    cf.cond_br %fine, ^rest, ^failed(%code : i32) // returns it
+    ```
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",

@@ -99,6 +99,22 @@ def LowerRecurrence : Pass<"gf-lower-recurrence", "::mlir::func::FuncOp"> {
     and the old state, so that nothing computed from padding is ever kept.
 
     An inner recurrence is lowered before the one around it.
+
+    ```mlir
+    %y, %last = gf.recurrence sequences(%x : tensor<?x?x4xf32>) states(%h : tensor<?x4xf32>) time_axis 1 ... {
+    ^step(%x_t: tensor<?x4xf32>, %s: tensor<?x4xf32>):
+      %next = arith.addf %x_t, %s : tensor<?x4xf32>
+      gf.yield %next, %next
+    }
+    // becomes
+    %y, %last = scf.for %t = %c0 to %steps step %c1 iter_args(%out = %empty, %s = %h) {
+      %x_t = tensor.extract_slice %x[0, %t, 0] ...
+      %next = arith.addf %x_t, %s : tensor<?x4xf32>
+      %put = tensor.insert_slice %next into %out[0, %t, 0] ...
+      %written = bufferization.materialize_in_destination %next in %s
+      scf.yield %put, %written
+    }
+    ```
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
@@ -218,6 +234,15 @@ def DecomposeTensors : Pass<"gf-decompose-tensors", "::mlir::func::FuncOp"> {
     `tensor.concat` becomes insertions into one tensor; elementwise `arith` and `math`
     on tensors become `linalg`; a constant of one repeated value, above 64 KiB, becomes
     a fill, so that no short text makes a large object.
+
+    ```mlir
+    %c = tensor.concat dim(1) %a, %b : (tensor<2x?xf32>, tensor<2x?xf32>) -> tensor<2x?xf32>
+    %t = math.tanh %x : tensor<?xf32>
+    // becomes
+    %f = tensor.insert_slice %a into %e[0, 0] ...
+    %c = tensor.insert_slice %b into %f[0, %size] ...
+    %t = linalg.generic { math.tanh : f32 } ins(%x : tensor<?xf32>) ...
+    ```
   }];
   let dependentDialects = [
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"

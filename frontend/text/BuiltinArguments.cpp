@@ -13,8 +13,8 @@ using llvm::Twine;
 
 Arguments::Arguments(Checker &checker, Identifier callee,
                      ArrayRef<EvaluatedArgument> arguments,
-                     const Signature &signature, Range range)
-    : checker(checker), callee(callee), range(range) {
+                     const Signature &signature)
+    : checker(checker), callee(callee) {
   Diagnostics &diagnostics = checker.diagnostics;
   SmallVector<StringRef> known(signature.positional.begin(),
                                signature.positional.end());

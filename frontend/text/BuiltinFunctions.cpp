@@ -195,7 +195,7 @@ Item gatefold::text::callExtreme(Checker &checker, Identifier callee,
     values += !argument.name || argument.name->name == "a" ||
               argument.name->name == "b";
   if (values >= 2) {
-    Arguments two(checker, callee, arguments, {{"a", "b"}, 2, {}}, range);
+    Arguments two(checker, callee, arguments, {{"a", "b"}, 2, {}});
     if (!two.ok())
       return erroneous(range);
     return callPair(checker, callee.name, callee.name == "max", *two.find("a"),
@@ -203,7 +203,7 @@ Item gatefold::text::callExtreme(Checker &checker, Identifier callee,
   }
   for (const BuiltinFunction &function : reductionFunctions())
     if (function.name == "mean") { // the same signature
-      Arguments one(checker, callee, arguments, function.signature, range);
+      Arguments one(checker, callee, arguments, function.signature);
       return one.ok() ? function.call(one) : erroneous(range);
     }
   return erroneous(range);
@@ -235,7 +235,7 @@ Item Checker::callBuiltin(Identifier callee,
   if (callee.name == "max" || callee.name == "min") {
     result = callExtreme(*this, callee, arguments, range);
   } else if (function) {
-    Arguments matched(*this, callee, arguments, function->signature, range);
+    Arguments matched(*this, callee, arguments, function->signature);
     if (matched.ok())
       result = function->call(matched);
   } else {

@@ -253,7 +253,7 @@ Item Checker::callLayer(Instance &instance,
   Identifier callee{instance.name.name, range};
   if (!layer)
     return erroneous(range);
-  Arguments matched(*this, callee, arguments, {{"x"}, 1, {}}, range);
+  Arguments matched(*this, callee, arguments, {{"x"}, 1, {}});
   std::optional<LayerSettings> settings = readSettings(*this, *layer, instance);
   if (!matched.ok() || !settings)
     return erroneous(range);

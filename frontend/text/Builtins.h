@@ -30,14 +30,12 @@ class Arguments {
 public:
   Arguments(Checker &checker, Identifier callee,
             llvm::ArrayRef<EvaluatedArgument> arguments,
-            const Signature &signature, Range range);
+            const Signature &signature);
 
   /// False after an error, and where an argument is an error already.
   bool ok() const { return valid; }
   llvm::StringRef function() const { return callee.name; }
   Range place() const { return callee.range; }
-  /// Of the whole call.
-  Range wholeRange() const { return range; }
 
   const Item *find(llvm::StringRef name) const;
   llvm::ArrayRef<const Item *> variadic() const { return rest; }
@@ -63,7 +61,6 @@ public:
 
 private:
   Identifier callee;
-  Range range;
   bool valid = true;
   std::map<llvm::StringRef, const Item *> byName;
   llvm::SmallVector<const Item *, 4> rest;

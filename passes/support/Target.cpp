@@ -113,9 +113,6 @@ DictionaryAttr TargetDescription::toAttribute(MLIRContext *context) const {
     if (!number.isOfGpu || isGpu())
       entries.push_back(builder.getNamedAttr(
           number.name, builder.getI64IntegerAttr(this->*number.value)));
-  if (isGpu())
-    entries.push_back(builder.getNamedAttr(
-        "instructions", builder.getStrArrayAttr(instructions)));
   return builder.getDictionaryAttr(entries);
 }
 
@@ -128,8 +125,5 @@ TargetDescription TargetDescription::fromModule(ModuleOp module) {
     if (auto value = attribute.getAs<IntegerAttr>(number.name))
       description.*number.value =
           std::clamp<int64_t>(value.getInt(), 8, int64_t(1) << 40);
-  if (auto names = attribute.getAs<ArrayAttr>("instructions"))
-    for (auto name : names.getAsRange<StringAttr>())
-      description.instructions.push_back(name.getValue());
   return description;
 }

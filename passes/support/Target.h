@@ -38,15 +38,10 @@ struct TargetDescription {
   int64_t blockSharedBytes = 0;
   /// The oldest version of PTX that has all that kernels use, times 10.
   int64_t ptxVersion = 0;
-  /// Instructions that kernels may be made of beyond those that all have.
-  llvm::SmallVector<llvm::StringRef> instructions;
 
   /// Threads of a warp.
   static constexpr int64_t warpThreads = 32;
   bool isGpu() const { return blockThreads != 0; }
-  bool hasInstruction(llvm::StringRef name) const {
-    return llvm::is_contained(instructions, name);
-  }
 
   /// Whether a * b + c is one instruction: not in SSE.
   bool hasFusedMultiplyAdd() const {

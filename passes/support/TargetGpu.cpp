@@ -16,28 +16,18 @@ struct Gpu {
   StringLiteral name;
   int64_t multiprocessors, threads, sharedKilobytes, secondCacheMegabytes;
   int64_t ptxVersion;
-  ArrayRef<StringRef> instructions;
 };
 } // namespace
 
-// Products of 16-bit floats in a warp, and copies to shared memory that it need
-// not wait for.
-static constexpr StringRef ofWarps[] = {"mma.sync", "ldmatrix", "cp.async"};
-static constexpr StringRef ofTensors[] = {"mma.sync", "ldmatrix", "cp.async",
-                                          "cp.async.bulk.tensor"};
-static constexpr StringRef ofWarpGroups[] = {"mma.sync", "ldmatrix", "cp.async",
-                                             "cp.async.bulk.tensor",
-                                             "wgmma.mma_async"};
-
 // The least version of PTX is 8.1: before it a kernel takes 4 KB of parameters.
 static constexpr Gpu gpus[] = {
-    {"sm_80", 108, 2048, 164, 40, 81, ofWarps},
-    {"sm_86", 84, 1536, 100, 6, 81, ofWarps},
-    {"sm_89", 142, 1536, 100, 96, 81, ofWarps},
-    {"sm_90", 132, 2048, 228, 50, 81, ofTensors},
-    {"sm_90a", 132, 2048, 228, 50, 81, ofWarpGroups},
-    {"sm_100", 148, 2048, 228, 126, 86, ofTensors},
-    {"sm_120", 170, 1536, 100, 96, 87, ofTensors},
+    {"sm_80", 108, 2048, 164, 40, 81},
+    {"sm_86", 84, 1536, 100, 6, 81},
+    {"sm_89", 142, 1536, 100, 96, 81},
+    {"sm_90", 132, 2048, 228, 50, 81},
+    {"sm_90a", 132, 2048, 228, 50, 81},
+    {"sm_100", 148, 2048, 228, 126, 86},
+    {"sm_120", 170, 1536, 100, 96, 87},
 };
 
 llvm::Expected<TargetDescription> gatefold::describeGpu(StringRef target) {
@@ -67,6 +57,5 @@ llvm::Expected<TargetDescription> gatefold::describeGpu(StringRef target) {
   description.multiprocessorThreads = gpu->threads;
   description.multiprocessorRegisters = 64 << 10;
   description.ptxVersion = gpu->ptxVersion;
-  llvm::append_range(description.instructions, gpu->instructions);
   return description;
 }

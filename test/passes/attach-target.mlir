@@ -8,11 +8,9 @@
 // CPU: gf.target = {first_cache_bytes = {{[0-9]+}} : i64, second_cache_bytes = {{[0-9]+}} : i64, vector_bytes = 32 : i64, vector_registers = 16 : i64}
 
 // AMPERE: block_shared_bytes = 166912 : i64, block_threads = 256 : i64
-// AMPERE-SAME: instructions = ["mma.sync", "ldmatrix", "cp.async"]
 // AMPERE-SAME: multiprocessor_registers = 65536 : i64, multiprocessor_shared_bytes = 167936 : i64, multiprocessor_threads = 2048 : i64, multiprocessors = 108 : i64, ptx_version = 81 : i64
 
 // HOPPER: block_shared_bytes = 232448 : i64
-// HOPPER-SAME: instructions = ["mma.sync", "ldmatrix", "cp.async", "cp.async.bulk.tensor", "wgmma.mma_async"]
 
 // UNKNOWN: no GPU 'sm_75' is known; there are sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_120
 module {

@@ -56,7 +56,6 @@ public:
   /// --timing: the phases so far, in seconds.
   void printTiming() const;
   llvm::json::Value timingJson() const;
-  Progress &getProgress() { return progress; }
 
 private:
   ExitStatus loadText(std::vector<OfferedInput> *inputs);

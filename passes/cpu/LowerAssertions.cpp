@@ -10,6 +10,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "passes/cpu/Passes.h"
 #include "passes/support/Entry.h"
+#include "passes/support/Parts.h"
 #include "runtime/Description.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -22,34 +23,13 @@ using namespace mlir;
 using namespace gatefold;
 
 /// Whether a run may end here: what is called then returns its code.
-static bool mayEndRun(Operation *op, const llvm::DenseSet<StringAttr> &parts) {
+static bool mayEndRun(Operation *op, const Parts &parts) {
   if (auto call = dyn_cast<func::CallOp>(op))
     return parts.contains(call.getCalleeAttr().getAttr());
   return isa<cf::AssertOp, TeamBarrierOp>(op);
 }
 
-/// The functions in which a run may end, the entries apart.
-static llvm::DenseSet<StringAttr> findParts(ModuleOp module) {
-  llvm::DenseSet<StringAttr> parts;
-  size_t known;
-  do {
-    known = parts.size();
-    for (auto function : module.getOps<func::FuncOp>()) {
-      bool isPart = function
-                        .walk([&](Operation *op) {
-                          return mayEndRun(op, parts) ? WalkResult::interrupt()
-                                                      : WalkResult::advance();
-                        })
-                        .wasInterrupted();
-      if (isPart)
-        parts.insert(function.getSymNameAttr());
-    }
-  } while (parts.size() > known);
-  return parts;
-}
-
-static LogicalResult returnCodes(func::FuncOp function,
-                                 const llvm::DenseSet<StringAttr> &parts) {
+static LogicalResult returnCodes(func::FuncOp function, const Parts &parts) {
   if (function.getNumResults() != 0)
     return function->emitError("returns something already");
   SmallVector<Operation *> ends;
@@ -115,7 +95,8 @@ struct LowerAssertions : gatefold::impl::LowerAssertionsBase<LowerAssertions> {
     auto functions = findEntryFunctions(module, *interface, /*haveArena=*/true);
     if (failed(functions))
       return signalPassFailure();
-    llvm::DenseSet<StringAttr> parts = findParts(module);
+    // The functions in which a run may end, the entries apart.
+    Parts parts = findParts(module, mayEndRun);
     llvm::SetVector<Operation *> changed;
     for (EntryFunction &entry : *functions) {
       entry.function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),

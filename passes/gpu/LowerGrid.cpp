@@ -13,6 +13,7 @@
 
 #include "passes/gpu/Kernels.h"
 #include "passes/gpu/Passes.h"
+#include "passes/support/Parts.h"
 #include "runtime/Description.h"
 
 namespace gatefold {
@@ -145,30 +146,10 @@ LLVM::LLVMFuncOp GridBarrier::build() {
 }
 
 /// Whether the operation needs the team's memory, or calls who does.
-static bool isOfTeam(Operation *op, const llvm::DenseSet<StringAttr> &parts) {
+static bool isOfTeam(Operation *op, const Parts &parts) {
   if (auto call = dyn_cast<func::CallOp>(op))
     return parts.contains(call.getCalleeAttr().getAttr());
   return isa<TeamBarrierOp, cf::AssertOp>(op);
-}
-
-/// The functions of parts of a run in which blocks meet or fail.
-static llvm::DenseSet<StringAttr> findParts(gpu::GPUModuleOp kernels) {
-  llvm::DenseSet<StringAttr> parts;
-  size_t known;
-  do {
-    known = parts.size();
-    for (auto function : kernels.getOps<func::FuncOp>()) {
-      bool isPart = function
-                        .walk([&](Operation *op) {
-                          return isOfTeam(op, parts) ? WalkResult::interrupt()
-                                                     : WalkResult::advance();
-                        })
-                        .wasInterrupted();
-      if (isPart)
-        parts.insert(function.getSymNameAttr());
-    }
-  } while (parts.size() > known);
-  return parts;
 }
 
 namespace {
@@ -176,8 +157,7 @@ namespace {
 /// which then takes the team's memory and returns whether a block has failed.
 class TeamLowering {
 public:
-  TeamLowering(FunctionOpInterface function,
-               const llvm::DenseSet<StringAttr> &parts,
+  TeamLowering(FunctionOpInterface function, const Parts &parts,
                LLVM::LLVMFuncOp barrier)
       : function(function), parts(parts), barrier(barrier),
         builder(function.getContext()),
@@ -200,7 +180,7 @@ private:
   void lowerAssertion(cf::AssertOp op);
 
   FunctionOpInterface function;
-  const llvm::DenseSet<StringAttr> &parts;
+  const Parts &parts;
   LLVM::LLVMFuncOp barrier;
   OpBuilder builder;
   bool isKernel;
@@ -369,7 +349,8 @@ struct LowerGrid : gatefold::impl::LowerGridBase<LowerGrid> {
             .wasInterrupted();
     SmallVector<FunctionOpInterface> functions(
         kernels.getOps<FunctionOpInterface>());
-    llvm::DenseSet<StringAttr> parts = findParts(kernels);
+    // The functions of parts of a run in which blocks meet or fail.
+    Parts parts = findParts(kernels, isOfTeam);
     LLVM::LLVMFuncOp barrier;
     if (hasBarrier)
       barrier = GridBarrier(kernels).build();

@@ -8,6 +8,7 @@
 
 #include "dialect/GatefoldOps.h"
 #include "passes/support/Entry.h"
+#include "passes/support/Parts.h"
 #include "passes/team/Passes.h"
 
 namespace gatefold {
@@ -21,32 +22,10 @@ using namespace gatefold;
 /// runtime/Team.h
 static constexpr StringLiteral barrierFunction = "gatefold_team_barrier";
 
-static bool isOfTeam(Operation *op, const llvm::DenseSet<StringAttr> &members) {
+static bool isOfTeam(Operation *op, const Parts &members) {
   if (auto call = dyn_cast<func::CallOp>(op))
     return members.contains(call.getCalleeAttr().getAttr());
   return isa<TeamRankOp, TeamSizeOp, TeamBarrierOp>(op);
-}
-
-/// The entry and the functions of parts of it that know the team.
-static llvm::DenseSet<StringAttr> findMembers(ModuleOp module,
-                                              func::FuncOp entry) {
-  llvm::DenseSet<StringAttr> members = {entry.getSymNameAttr()};
-  size_t known;
-  do {
-    known = members.size();
-    for (auto function : module.getOps<func::FuncOp>()) {
-      bool isMember = function
-                          .walk([&](Operation *op) {
-                            return isOfTeam(op, members)
-                                       ? WalkResult::interrupt()
-                                       : WalkResult::advance();
-                          })
-                          .wasInterrupted();
-      if (isMember)
-        members.insert(function.getSymNameAttr());
-    }
-  } while (members.size() > known);
-  return members;
 }
 
 static void declareBarrier(ModuleOp module) {
@@ -62,7 +41,7 @@ static void declareBarrier(ModuleOp module) {
 }
 
 static LogicalResult lowerTeam(ModuleOp module, func::FuncOp function,
-                               const llvm::DenseSet<StringAttr> &members) {
+                               const Parts &members) {
   OpBuilder builder(function.getContext());
   Location loc = function.getLoc();
   Type index = builder.getIndexType(), i32 = builder.getI32Type();
@@ -125,7 +104,8 @@ struct LowerTeam : gatefold::impl::LowerTeamBase<LowerTeam> {
           << runFunction << "' that returns a code";
       return signalPassFailure();
     }
-    llvm::DenseSet<StringAttr> members = findMembers(module, entry);
+    // The entry and the functions of parts of it that know the team.
+    Parts members = findParts(module, isOfTeam, {entry.getSymNameAttr()});
     SmallVector<func::FuncOp> functions;
     for (auto function : module.getOps<func::FuncOp>())
       if (members.contains(function.getSymNameAttr()))

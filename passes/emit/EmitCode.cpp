@@ -17,7 +17,6 @@
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
@@ -27,17 +26,6 @@ using namespace gatefold;
 //===----------------------------------------------------------------------===//
 // Target
 //===----------------------------------------------------------------------===//
-
-static void initializeTargets() {
-  static bool once = [] {
-    llvm::InitializeAllTargetInfos();
-    llvm::InitializeAllTargets();
-    llvm::InitializeAllTargetMCs();
-    llvm::InitializeAllAsmPrinters();
-    return true;
-  }();
-  (void)once;
-}
 
 static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 makeTargetMachine(const EmitOptions &options) {

@@ -149,8 +149,9 @@ struct FoldDiffWindow : gatefold::impl::FoldDiffWindowBase<FoldDiffWindow> {
       std::string text = "diff-window of width " + std::to_string(width) +
                          " folded into the keys";
       if (int64_t columns = fold.getEdgeColumns())
-        text += ", " + std::to_string(columns) +
-                " scores of each query by themselves";
+        text += columns == 1 ? ", 1 score of each query by itself"
+                             : ", " + std::to_string(columns) +
+                                   " scores of each query by themselves";
       fold.fold();
       ++windowsFolded;
       remark::passed(loc, options) << text;

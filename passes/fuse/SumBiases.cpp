@@ -157,8 +157,9 @@ Term Sum::addParameters(RewriterBase &rewriter) {
       moveWeight(rewriter, sum.value, anchor);
       moveWeight(rewriter, next.value, anchor);
       rewriter.setInsertionPoint(anchor);
-      Location loc =
-          rewriter.getFusedLoc({sum.value.getLoc(), next.value.getLoc()});
+      // The place of the sum, not of the parameters: that is where it is
+      // called from.
+      Location loc = root.getLoc();
       auto type = cast<RankedTensorType>(sum.value.getType());
       Value empty = tensor::EmptyOp::create(rewriter, loc, type.getShape(),
                                             type.getElementType());

@@ -46,7 +46,7 @@ func.func @all(%q: tensor<2x?x8xf32>, %k: tensor<2x?x8xf32>, %v: tensor<2x?x8xf3
 #row = affine_map<(d0) -> (d0)>
 
 // The last key that a query sees lacks a neighbour; the scale stays behind the scores.
-// REMARK: remark: {{.*}}diff-window of width 3 folded into the keys, 1 scores of each query by themselves
+// REMARK: remark: {{.*}}diff-window of width 3 folded into the keys, 1 score of each query by itself
 // CHECK-LABEL: func @causal
 func.func @causal(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %lengths: tensor<i64>) -> tensor<?x8xf32> {
   // CHECK: gf.attention {{.*}} captures(%{{.*}} : tensor<i64>) lengths

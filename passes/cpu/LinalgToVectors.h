@@ -186,6 +186,35 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
+// Combining lanes
+//===----------------------------------------------------------------------===//
+
+/// Combines partial results of a reduction.
+class LaneCombination {
+public:
+  LaneCombination(mlir::linalg::LinalgOp op, const VectorPlan &plan);
+
+  /// The results that loops carry, in order: those that stay at one place.
+  llvm::ArrayRef<mlir::OpOperand *> getCarried() const { return carried; }
+  /// Combines two partial results of all carried ones, scalars or vectors.
+  llvm::SmallVector<mlir::Value> combine(mlir::OpBuilder &builder,
+                                         mlir::ValueRange left,
+                                         mlir::ValueRange right);
+  /// Halves vectors until one lane is left.
+  llvm::SmallVector<mlir::Value>
+  combineLanes(mlir::OpBuilder &builder, llvm::SmallVector<mlir::Value> lanes);
+
+private:
+  mlir::Value isRightBetter(mlir::OpBuilder &builder, mlir::ValueRange left,
+                            mlir::ValueRange right);
+
+  mlir::linalg::LinalgOp op;
+  const VectorPlan &plan;
+  mlir::Location loc;
+  llvm::SmallVector<mlir::OpOperand *> carried;
+};
+
+//===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
 

@@ -19,7 +19,7 @@ public:
   VectorNest(LinalgOp op, const VectorPlan &plan, int64_t multiple,
              IRRewriter &rewriter)
       : op(op), plan(plan), multiple(multiple), rewriter(rewriter),
-        loc(op.getLoc()), body(op, plan) {}
+        loc(op.getLoc()), body(op, plan), combination(op, plan) {}
   void run();
 
 private:
@@ -39,7 +39,6 @@ private:
   SmallVector<Value> makeTail(OpBuilder &builder, ValueRange carried,
                               MakeVector makeVector);
 
-  SmallVector<OpOperand *> getCarried();
   void makeLanes(OpBuilder &builder);
   void makeColumns(OpBuilder &builder, Value first, int64_t count, Value mask,
                    const IRMapping &uniform);
@@ -47,10 +46,6 @@ private:
   void makeRow(OpBuilder &builder);
   SmallVector<Value> makeRowVectors(OpBuilder &builder);
   SmallVector<Value> getNeutral(OpBuilder &builder);
-  Value isRightBetter(OpBuilder &builder, ValueRange left, ValueRange right);
-  SmallVector<Value> combine(OpBuilder &builder, ValueRange left,
-                             ValueRange right);
-  SmallVector<Value> combineLanes(OpBuilder &builder, SmallVector<Value> lanes);
 
   LinalgOp op;
   const VectorPlan &plan;
@@ -58,6 +53,7 @@ private:
   IRRewriter &rewriter;
   Location loc;
   VectorBody body;
+  LaneCombination combination;
   SmallVector<Value> bounds, indices;
   Value zero, one;
   SmallVector<unsigned> parallel, reductions;
@@ -136,14 +132,6 @@ SmallVector<Value> VectorNest::makeTail(OpBuilder &builder, ValueRange carried,
   return SmallVector<Value>(choice.getResults());
 }
 
-SmallVector<OpOperand *> VectorNest::getCarried() {
-  SmallVector<OpOperand *> carried;
-  for (auto [index, init] : llvm::enumerate(op.getDpsInitsMutable()))
-    if (plan.isCarried[index])
-      carried.push_back(&init);
-  return carried;
-}
-
 //===----------------------------------------------------------------------===//
 // Lanes of results
 //===----------------------------------------------------------------------===//
@@ -156,7 +144,7 @@ void VectorNest::makeColumns(OpBuilder &builder, Value first, int64_t count,
   for (int64_t place = 1; place < count; ++place)
     firsts.push_back(arith::AddIOp::create(builder, loc, first,
                                            constant(place * plan.lanes)));
-  SmallVector<OpOperand *> operands = getCarried();
+  ArrayRef<OpOperand *> operands = combination.getCarried();
   SmallVector<Value> carried;
   for (Value place : firsts) {
     indices[plan.dim] = place;
@@ -262,7 +250,7 @@ void VectorNest::makeBlocks(OpBuilder &builder, Value first, Value mask) {
 /// with what it is before: lanes that find nothing better have that.
 SmallVector<Value> VectorNest::getNeutral(OpBuilder &builder) {
   SmallVector<Value> neutral;
-  for (OpOperand *operand : getCarried()) {
+  for (OpOperand *operand : combination.getCarried()) {
     unsigned result = operand->getOperandNumber() - op.getNumDpsInputs();
     if (const auto &combiner = plan.combiners[result]) {
       neutral.push_back(arith::ConstantOp::create(
@@ -277,99 +265,6 @@ SmallVector<Value> VectorNest::getNeutral(OpBuilder &builder) {
         builder, loc, body.vectorOf(before.getType()), before));
   }
   return neutral;
-}
-
-/// Whether of two choices the right one holds: it is better, or as good and
-/// before the other.
-Value VectorNest::isRightBetter(OpBuilder &builder, ValueRange left,
-                                ValueRange right) {
-  const LaneChoice &choice = *plan.choice;
-  auto isBetter = [&](Value element, Value best) -> Value {
-    Value operands[] = {element, element};
-    operands[choice.bestOperand] = best;
-    Value larger;
-    if (auto floats = dyn_cast<arith::CmpFOp>(choice.compare))
-      larger = arith::CmpFOp::create(builder, loc, floats.getPredicate(),
-                                     operands[0], operands[1]);
-    else
-      larger = arith::CmpIOp::create(
-          builder, loc, cast<arith::CmpIOp>(choice.compare).getPredicate(),
-          operands[0], operands[1]);
-    if (!choice.prefersNaN)
-      return larger;
-    Value isNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
-                                        element, element);
-    Value isNumber = arith::CmpFOp::create(
-        builder, loc, arith::CmpFPredicate::ORD, best, best);
-    Value isFirst = arith::AndIOp::create(builder, loc, isNaN, isNumber);
-    return arith::OrIOp::create(builder, loc, larger, isFirst);
-  };
-  unsigned best = 0, place = 0;
-  for (auto [index, operand] : llvm::enumerate(getCarried())) {
-    unsigned result = operand->getOperandNumber() - op.getNumDpsInputs();
-    if (result == choice.best)
-      best = index;
-    if (result == choice.place)
-      place = index;
-  }
-  Value rightIsBetter = isBetter(right[best], left[best]);
-  Value leftIsBetter = isBetter(left[best], right[best]);
-  Value isBefore = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::slt, right[place], left[place]);
-  Value kept = arith::SelectOp::create(builder, loc, leftIsBetter,
-                                       rightIsBetter, isBefore);
-  return arith::OrIOp::create(builder, loc, rightIsBetter, kept);
-}
-
-/// Combines two partial results of all carried ones, scalars or vectors.
-SmallVector<Value> VectorNest::combine(OpBuilder &builder, ValueRange left,
-                                       ValueRange right) {
-  Value takesRight;
-  if (plan.choice)
-    takesRight = isRightBetter(builder, left, right);
-  SmallVector<Value> results;
-  for (auto [operand, first, second] : llvm::zip(getCarried(), left, right)) {
-    unsigned result = operand->getOperandNumber() - op.getNumDpsInputs();
-    const auto &combiner = plan.combiners[result];
-    if (!combiner) {
-      results.push_back(
-          arith::SelectOp::create(builder, loc, takesRight, second, first));
-      continue;
-    }
-    if (isa<math::FmaOp>(combiner->combine)) {
-      results.push_back(arith::AddFOp::create(builder, loc, first, second));
-      continue;
-    }
-    IRMapping mapping;
-    for (OpOperand &inner : combiner->combine->getOpOperands())
-      mapping.map(inner.get(), inner.getOperandNumber() == combiner->accumulator
-                                   ? first
-                                   : second);
-    Operation *copy = builder.clone(*combiner->combine, mapping);
-    copy->getResult(0).setType(first.getType());
-    results.push_back(copy->getResult(0));
-  }
-  return results;
-}
-
-/// Halves vectors until one lane is left.
-SmallVector<Value> VectorNest::combineLanes(OpBuilder &builder,
-                                            SmallVector<Value> lanes) {
-  for (int64_t width = plan.lanes / 2; width > 0; width /= 2) {
-    auto lower = llvm::to_vector(llvm::seq<int64_t>(0, width));
-    auto upper = llvm::to_vector(llvm::seq<int64_t>(width, 2 * width));
-    SmallVector<Value> low, high;
-    for (Value vector : lanes) {
-      low.push_back(
-          vector::ShuffleOp::create(builder, loc, vector, vector, lower));
-      high.push_back(
-          vector::ShuffleOp::create(builder, loc, vector, vector, upper));
-    }
-    lanes = combine(builder, low, high);
-  }
-  for (Value &lane : lanes)
-    lane = vector::ExtractOp::create(builder, loc, lane, int64_t(0));
-  return lanes;
 }
 
 /// One row: for each carried result the vector of its lanes.
@@ -417,9 +312,11 @@ SmallVector<Value> VectorNest::makeRowVectors(OpBuilder &builder) {
   auto accumulator = [&](unsigned number) {
     return ValueRange(carried).slice(number * results, results);
   };
-  SmallVector<Value> even = combine(builder, accumulator(0), accumulator(2));
-  SmallVector<Value> odd = combine(builder, accumulator(1), accumulator(3));
-  return combine(builder, even, odd);
+  SmallVector<Value> even =
+      combination.combine(builder, accumulator(0), accumulator(2));
+  SmallVector<Value> odd =
+      combination.combine(builder, accumulator(1), accumulator(3));
+  return combination.combine(builder, even, odd);
 }
 
 /// Reduces across lanes into each carried result.
@@ -430,18 +327,20 @@ void VectorNest::makeRow(OpBuilder &builder) {
   else
     sums = makeNest(builder, reductions, getNeutral(builder),
                     [&](OpBuilder &inner, ValueRange arguments) {
-                      return combine(inner, arguments, makeRowVectors(inner));
+                      return combination.combine(inner, arguments,
+                                                 makeRowVectors(inner));
                     });
   SmallVector<Value> before;
   SmallVector<SmallVector<Value>> places;
-  for (OpOperand *operand : getCarried()) {
+  for (OpOperand *operand : combination.getCarried()) {
     places.push_back(body.placeOf(builder, *operand, indices));
     before.push_back(
         memref::LoadOp::create(builder, loc, operand->get(), places.back()));
   }
-  SmallVector<Value> row = combineLanes(builder, sums);
-  row = combine(builder, before, row);
-  for (auto [operand, value, place] : llvm::zip(getCarried(), row, places))
+  SmallVector<Value> row = combination.combineLanes(builder, sums);
+  row = combination.combine(builder, before, row);
+  for (auto [operand, value, place] :
+       llvm::zip(combination.getCarried(), row, places))
     memref::StoreOp::create(builder, loc, value, operand->get(), place);
 }
 

@@ -20,6 +20,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/cpu/Passes.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_LINALGTOVECTORS
@@ -169,6 +170,37 @@ static LinalgOp fuseProducts(LinalgOp op, const TargetDescription &target,
 }
 
 //===----------------------------------------------------------------------===//
+// What is left
+//===----------------------------------------------------------------------===//
+
+/// "copy over [?, 4]", "exp, addf and 2 more over [8]": many operations come
+/// from one place in a program.
+static std::string describe(LinalgOp op) {
+  SmallVector<StringRef> names;
+  if (!isa<linalg::GenericOp>(op))
+    names.push_back(op->getName().stripDialect());
+  else
+    for (Operation &inner : op.getBlock()->without_terminator())
+      if (!llvm::is_contained(names, inner.getName().stripDialect()))
+        names.push_back(inner.getName().stripDialect());
+  if (names.empty())
+    names.push_back("copy");
+  constexpr size_t mostNames = 2;
+  std::string text = llvm::join(ArrayRef(names).take_front(mostNames), ", ");
+  if (names.size() > mostNames)
+    text += " and " + std::to_string(names.size() - mostNames) + " more";
+  text += " over [";
+  llvm::raw_string_ostream stream(text);
+  llvm::interleaveComma(op.getStaticLoopRanges(), stream, [&](int64_t size) {
+    if (ShapedType::isDynamic(size))
+      stream << "?";
+    else
+      stream << size;
+  });
+  return text + "]";
+}
+
+//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
@@ -194,7 +226,7 @@ struct LinalgToVectors : gatefold::impl::LinalgToVectorsBase<LinalgToVectors> {
       if (!plan) {
         remark::missed(loc, remark::RemarkOpts::name("vectors").category(
                                 "gf-linalg-to-vectors"))
-            << "one element at a time: " << reason;
+            << (describe(op) + ", one element at a time: " + reason);
         ++operationsLeft;
         continue;
       }

@@ -6,6 +6,8 @@
 #include "frontend/tools/gatefold/Session.h"
 #include "frontend/tools/gatefold/Weights.h"
 #include "passes/support/Entry.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 using namespace llvm;
 
@@ -117,11 +119,15 @@ std::string algorithmOf(const ReportedOperation &operation) {
   return isLeft ? "naive" : operation.scheduled->algorithm;
 }
 
+/// Files of the library are named as programs import them: where it is
+/// installed says nothing.
 std::string placeText(ArrayRef<mlir::FileLineColLoc> places) {
   if (places.empty())
     return "";
-  return (places.front().getFilename().getValue() + ":" +
-          Twine(places.front().getLine()) + ":" +
+  StringRef file = places.front().getFilename().getValue();
+  if (sys::fs::equivalent(sys::path::parent_path(file), libraryFolder()))
+    file = sys::path::filename(file);
+  return (file + ":" + Twine(places.front().getLine()) + ":" +
           Twine(places.front().getColumn()))
       .str();
 }

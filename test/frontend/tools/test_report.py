@@ -2,8 +2,9 @@
 """gatefold report."""
 
 import math
+import re
 
-from driver import gatefold, refusal, write
+from driver import BUILD, gatefold, refusal, write
 
 
 def test_lines(small):
@@ -204,6 +205,61 @@ model m(x: [B, T, 4]) -> [B, T, 8] {
     assert row.endswith(f" at {path}:5:10, 4 of them")
     (one,) = gatefold("report", path, "--json").json["scheduled"]
     assert one["count"] == 4
+
+
+def test_names_in_a_schedule(tmp_path):
+    """Files of the library are named as they are imported, wherever it is; the JSON has
+    the path. Biases stand with the recurrence that reads them, beside its weights."""
+    path = write(
+        tmp_path / "m.gf",
+        """import cells
+
+model m(x: [B, T, 4]) -> [B, T, 8] {
+  param rnn: lstm(H=8)
+  y, _ = scan(rnn, x)
+  return y
+}
+""",
+    )
+    out = gatefold("report", path).out
+    recurrence = out[out.index("\nrecurrence") : out.index("\nelsewhere")]
+    assert re.search(
+        r"prepare: rnn\.weight_ih packed, \d+ bytes at cells\.gf:\d+:\d+\n", recurrence
+    )
+    assert re.search(
+        r"prepare: rnn\.bias_ih and rnn\.bias_hh computed, \d+ bytes at cells\.gf:\d+:\d+\n",
+        recurrence,
+    )
+    assert f" at {path}:5:10\n" in recurrence
+    (one,) = gatefold("report", path, "--json").json["scheduled"]
+    files = {remark["file"] for remark in one["remarks"]}
+    assert files == {str(path), str(BUILD / "share" / "gatefold" / "library" / "cells.gf")}
+
+
+def test_own_file_named_as_one_of_the_library(tmp_path):
+    """The path tells it from the library's."""
+    cells = write(
+        tmp_path / "cells.gf",
+        """cell decay(x: [I]) -> [H] {
+  state h: [H]
+  param w: [H, I]
+  h' = 0.5 * h + w @ x
+  return h'
+}
+""",
+    )
+    path = write(
+        tmp_path / "m.gf",
+        """import cells
+
+model m(x: [B, T, 4]) -> [B, T, 8] {
+  param rnn: decay(H=8)
+  y, _ = scan(rnn, x)
+  return y
+}
+""",
+    )
+    assert f"prepare: rnn.w packed, 256 bytes at {cells}:" in gatefold("report", path).out
 
 
 def test_naive_schedule(tmp_path):

@@ -6,6 +6,12 @@
 // RUN: gatefold compile %s --target=aarch64 --emit=asm -o - | FileCheck %s --check-prefix=ARM
 // RUN: gatefold compile %s --target=x86-64-v2 --emit=asm -o - | FileCheck %s --check-prefix=V2
 
+// Constants that do not fit into the 32 registers are read where they are needed: nothing
+// is put on the stack.
+// RUN: gatefold compile %s --target=x86-64-v4 --emit=asm -o - | %python %S/Inputs/innermost_loops.py gatefold_kernel | FileCheck %s --check-prefix=CLEAN
+// CLEAN-COUNT-2: gatefold_kernel{{.*}} stack=0 calls=0
+// CLEAN-NOT: {{stack|calls}}={{[1-9]}}
+
 // NONE-NOT: {{(call|jmp)q?.*(exp|log|tanh|erf|sin|cos|pow|fma)}}
 // V4: vfmadd{{.*}}pd {{.*}}zmm
 // V3: vfmadd{{.*}}pd {{.*}}ymm

@@ -5,6 +5,13 @@
 // RUN: gatefold compile %s --target=x86-64-v3 --emit=asm -o - | FileCheck %s --check-prefixes=CHECK,V3
 // RUN: gatefold compile %s --target=aarch64 --emit=asm -o - | FileCheck %s --check-prefix=ARM
 
+// Where there are 32 registers the constants of `exp` stay in them.
+// RUN: gatefold compile %s --target=x86-64-v4 --emit=asm -o - | %python %S/Inputs/innermost_loops.py gatefold_kernel | FileCheck %s --check-prefix=CLEAN
+// RUN: gatefold compile %s --target=aarch64 --emit=asm -o - | %python %S/Inputs/innermost_loops.py gatefold_kernel | FileCheck %s --check-prefix=CLEAN
+// CLEAN: gatefold_kernel
+// CLEAN-SAME: stack=0 calls=0
+// CLEAN-NOT: {{stack|calls}}={{[1-9]}}
+
 // CHECK-NOT: call{{.*}}exp
 // V4: vmovups ({{.*}}), [[X:%zmm[0-9]+]]
 // V4-NEXT: vsubps %zmm{{[0-9]+}}, [[X]]

@@ -168,13 +168,29 @@ void Shadow::noteRead(Cell &cell, const Touch &touch) {
   cell.readSite = now.site;
 }
 
+/// The write that the cell holds, if it did not happen before an access.
+std::optional<Rival> Shadow::lastWrite(const Cell &cell,
+                                       const Touch &touch) const {
+  uint32_t warp = cell.writer / warpSize, lane = cell.writer % warpSize;
+  if (!cell.writeClock ||
+      happenedBefore(touch, warp, cell.writeClock, uint32_t(1) << lane))
+    return std::nullopt;
+  return Rival{warp, lane, cell.writeSite, true, false};
+}
+
+/// The same of the reads that the cell holds, for an access that writes.
+std::optional<Rival> Shadow::lastReads(const Cell &cell,
+                                       const Touch &touch) const {
+  if (!cell.readClock)
+    return std::nullopt;
+  return conflict(touch,
+                  Entry{cell.readWarp, cell.readClock, cell.readLanes,
+                        cell.readSite, false, false},
+                  /*atomics=*/false);
+}
+
 std::optional<Rival> Shadow::touch(Cell &cell, const Touch &touch) {
-  std::optional<Rival> rival;
-  uint32_t writerWarp = cell.writer / warpSize;
-  uint32_t writerLane = cell.writer % warpSize;
-  if (cell.writeClock && !happenedBefore(touch, writerWarp, cell.writeClock,
-                                         uint32_t(1) << writerLane))
-    rival = Rival{writerWarp, writerLane, cell.writeSite, true, false};
+  std::optional<Rival> rival = lastWrite(cell, touch);
   Record *record = cell.record ? &records[cell.record - 1] : nullptr;
   if (record && !rival && !record->atomics.empty())
     rival = conflict(touch, record->atomics, true);
@@ -182,11 +198,8 @@ std::optional<Rival> Shadow::touch(Cell &cell, const Touch &touch) {
     noteRead(cell, touch);
     return rival;
   }
-  if (!rival && cell.readClock)
-    rival = conflict(touch,
-                     Entry{cell.readWarp, cell.readClock, cell.readLanes,
-                           cell.readSite, false, false},
-                     false);
+  if (!rival)
+    rival = lastReads(cell, touch);
   if (!rival && record)
     rival = conflict(touch, record->reads, false);
   // All that was noted happened before this write or has been reported.
@@ -202,17 +215,9 @@ std::optional<Rival> Shadow::touch(Cell &cell, const Touch &touch) {
 }
 
 std::optional<Rival> Shadow::touchAtomic(Cell &cell, const Touch &touch) {
-  std::optional<Rival> rival;
-  uint32_t writerWarp = cell.writer / warpSize;
-  uint32_t writerLane = cell.writer % warpSize;
-  if (cell.writeClock && !happenedBefore(touch, writerWarp, cell.writeClock,
-                                         uint32_t(1) << writerLane))
-    rival = Rival{writerWarp, writerLane, cell.writeSite, true, false};
-  if (!rival && touch.writes && cell.readClock)
-    rival = conflict(touch,
-                     Entry{cell.readWarp, cell.readClock, cell.readLanes,
-                           cell.readSite, false, false},
-                     false);
+  std::optional<Rival> rival = lastWrite(cell, touch);
+  if (!rival && touch.writes)
+    rival = lastReads(cell, touch);
   Record &record = recordOf(cell);
   if (!rival && touch.writes)
     rival = conflict(touch, record.reads, false);

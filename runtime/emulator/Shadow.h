@@ -70,6 +70,8 @@ private:
   std::optional<Rival> conflict(const Touch &touch,
                                 llvm::ArrayRef<Entry> entries,
                                 bool atomics) const;
+  std::optional<Rival> lastWrite(const Cell &cell, const Touch &touch) const;
+  std::optional<Rival> lastReads(const Cell &cell, const Touch &touch) const;
   void noteRead(Cell &cell, const Touch &touch);
   void note(llvm::SmallVectorImpl<Entry> &entries, const Touch &touch,
             const Entry &entry);

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define GATEFOLD_ABI_VERSION 3
+#define GATEFOLD_ABI_VERSION 4
 
 enum gatefold_role {
   GATEFOLD_INPUT = 0,
@@ -74,6 +74,7 @@ typedef struct gatefold_size_check {
 } gatefold_size_check;
 
 struct gatefold_team;
+struct gatefold_variant;
 
 typedef struct gatefold_description {
   int32_t abi_version;
@@ -131,11 +132,67 @@ typedef struct gatefold_description {
    * entry is null where that parameter has none. What is 64-byte aligned is
    * used where it is, the rest is copied in `prepare`. */
   const void *const *embedded;
+
+  /* The same program as kernels for GPUs, in any order; 0 and null for none. */
+  int64_t variant_count;
+  const struct gatefold_variant *variants;
 } gatefold_description;
+
+/* One parameter of a kernel, 8 bytes: word `word` of the memref descriptor of
+ * argument number `tensor`, in the order of `arguments` above. Word 1 is a
+ * device's address of the first element. */
+typedef struct gatefold_kernel_word {
+  int32_t tensor; /* or one of gatefold_kernel_memory */
+  int32_t word;
+} gatefold_kernel_word;
+
+enum gatefold_kernel_memory {
+  GATEFOLD_KERNEL_ARENA = -1, /* rank 1: word 3 is its bytes */
+  GATEFOLD_KERNEL_TEAM = -2   /* word 1 alone */
+};
+
+/* A kernel for a grid of one dimension, its blocks being the ranks of a run. */
+typedef struct gatefold_kernel {
+  const char *name;     /* in the image; null: there is none */
+  int32_t threads;      /* of a block */
+  int32_t shared_bytes; /* dynamic shared memory of a block */
+  int64_t word_count;
+  const gatefold_kernel_word *words; /* its parameters, in order */
+} gatefold_kernel;
+
+/* The words of 32 bits that the blocks of a launch share. All are 0 when a
+ * launch begins, but that a run may find a code of gatefold_run_error: then it
+ * leaves at once and writes nothing. */
+enum gatefold_team_word {
+  GATEFOLD_TEAM_ARRIVALS = 0,
+  GATEFOLD_TEAM_STATUS = 1, /* 0, or the code of an error of the run */
+  GATEFOLD_TEAM_WORDS = 2
+};
+
+/* A program as it was compiled for one kind of GPU. */
+typedef struct gatefold_variant {
+  /* "sm_90"; "sm_90a" runs on that kind alone, "sm_100f" on its family. */
+  const char *target;
+  /* What cuModuleLoadData takes: a fatbin, a cubin, or PTX that ends in 0. */
+  const void *image;
+  uint64_t image_bytes;
+  /* Its own description: the inputs, results, parameters, symbols and checks
+   * are those of the program for the CPU; sizes, arena, useful ranks, prepared
+   * tensors and which parameters the run reads are those of this schedule.
+   * `run`, `prepare` and `variants` are null, since kernels take their place:
+   * `prepare_arena_bytes` is null just where there is no such kernel. `json`
+   * may be null. */
+  const gatefold_description *program;
+  /* Cooperative, with as many blocks as are resident at once and are useful. */
+  gatefold_kernel run;
+  /* Takes parameters, prepared tensors, arena and team; one block. */
+  gatefold_kernel prepare;
+} gatefold_variant;
 
 enum gatefold_run_error {
   GATEFOLD_RUN_OK = 0,
-  GATEFOLD_RUN_EMPTY_REDUCTION = 1 /* max, min or argmax of nothing */
+  GATEFOLD_RUN_EMPTY_REDUCTION = 1, /* max, min or argmax of nothing */
+  GATEFOLD_RUN_BAD_VALUE = 2        /* an input's value, found on a GPU */
 };
 
 #ifdef __cplusplus

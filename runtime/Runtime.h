@@ -3,8 +3,9 @@
  * Runtime.h - the C interface of a compiled model, over its description.
  *
  * A compiled library exports each function below as NAME_... without the
- * `gatefold_` and, for the two that make something from nothing
- * (gatefold_create, gatefold_describe), without the description.
+ * `gatefold_` and, for those that make something from nothing
+ * (gatefold_create, gatefold_create_cuda, gatefold_describe), without the
+ * description.
  *
  * A model holds prepared weights; after `prepare` it does not change and any
  * number of threads may use it at once. A context belongs to one thread at a
@@ -30,7 +31,9 @@ typedef enum gatefold_status {
   GATEFOLD_MISSING_WEIGHT = 3,
   GATEFOLD_NOT_PREPARED = 4,
   GATEFOLD_OUT_OF_MEMORY = 5,
-  GATEFOLD_VERSION_MISMATCH = 6
+  GATEFOLD_VERSION_MISMATCH = 6,
+  GATEFOLD_NO_DEVICE = 7,   /* no GPU that the program has kernels for */
+  GATEFOLD_DEVICE_ERROR = 8 /* what the driver refused, in its words */
 } gatefold_status;
 
 typedef struct gatefold_model gatefold_model;
@@ -110,6 +113,68 @@ gatefold_status gatefold_run(gatefold_context *context,
                              const DLTensor *const *inputs,
                              DLTensor *const *results, void *workspace,
                              size_t bytes);
+
+/*===-- On a GPU ----------------------------------------------------------===*/
+
+/* As gatefold_create, for a GPU: `device` counts as CUDA does. The driver is
+ * opened here, and of the program's variants the one that suits the GPU best is
+ * loaded. Where there is none (no driver, no GPU, no kernels for this one) the
+ * status is GATEFOLD_NO_DEVICE and the model holds a message that says why, and
+ * nothing else: destroy it, and make one for the CPU.
+ *
+ * All functions above then speak of the GPU. `prepare` takes weights in the
+ * host's memory, or contiguous ones on the GPU, and returns when they are
+ * packed. Inputs and results of `run` are on the GPU (kDLCUDA of this device,
+ * kDLCUDAManaged) or in pinned host memory that it reaches (kDLCUDAHost); the
+ * last dimension is contiguous, and so is a state that its result overwrites.
+ *
+ * `run` puts work on the context's stream and returns: it waits for nothing,
+ * allocates nothing and copies nothing from or to the host, so a stream may
+ * capture it into a graph. The workspace is memory of the GPU, at any
+ * alignment, or null for the context's own, which gatefold_context_reserve
+ * makes. Inputs, results and workspace stay alive until that work is done.
+ * Shapes are checked before anything is launched; values of integers and bools
+ * on the GPU by the GPU, ahead of the run, in pinned memory by the host at this
+ * call. What the GPU finds, gatefold_context_finish tells: results then hold
+ * what they did. */
+gatefold_status gatefold_create_cuda(const gatefold_description *description,
+                                     int32_t device, gatefold_model **model);
+
+/* "NVIDIA H200 (sm_90), kernels for sm_90"; "CPU" for a model of the CPU. Lives
+ * as long as the model. */
+const char *gatefold_device(const gatefold_model *model);
+
+/* What a program finds where it asks for a GPU: writes a text of at most
+ * `bytes` bytes, its end included, a line for the driver and one for each
+ * GPU, or one that says why there is none. Returns the number of GPUs. */
+int32_t gatefold_cuda_devices(char *text, size_t bytes);
+
+/* The stream (CUstream, cudaStream_t) that runs of this context go to; at first
+ * null, the default one. It belongs to the caller and is of the model's
+ * device's primary context. */
+gatefold_status gatefold_context_stream(gatefold_context *context,
+                                        void *stream);
+
+/* Makes the context's own workspace large enough for such inputs, on the CPU
+ * too; one that has to grow waits until the device is idle. */
+gatefold_status gatefold_context_reserve(gatefold_context *context,
+                                         const DLTensor *const *inputs);
+
+/* Waits until all work on the context's stream is done, and tells how the last
+ * run ended: a value out of range (GATEFOLD_BAD_DATA), max, min or argmax of
+ * nothing, a fault of the device (GATEFOLD_DEVICE_ERROR). Not while the stream
+ * captures. Of a graph it tells about the last replay. At once and
+ * GATEFOLD_OK on the CPU. */
+gatefold_status gatefold_context_finish(gatefold_context *context);
+
+/* For programs without an allocator of their own: memory of the model's device,
+ * and a copy between tensors of one shape and type, each contiguous, on the
+ * host or the device, in order with the context's stream; it waits. */
+gatefold_status gatefold_allocate(gatefold_model *model, size_t bytes,
+                                  void **memory);
+void gatefold_free(gatefold_model *model, void *memory);
+gatefold_status gatefold_copy(gatefold_context *context, DLTensor *to,
+                              const DLTensor *from);
 
 #ifdef __cplusplus
 }

@@ -63,7 +63,7 @@ ELEMENTS = {
     "bool": (numpy.bool_, 6, 8),
 }
 CPU = 1
-ABI_VERSION = 3
+ABI_VERSION = 4
 
 
 class GatefoldError(Exception):

@@ -299,7 +299,9 @@ DescriptionEmitter::emit(const PackedFunctions &functions) {
        functions.run,
        functions.prepare ? prepareArena : null(),
        functions.prepare ? static_cast<Constant *>(functions.prepare) : null(),
-       *weights});
+       *weights,
+       /*variant_count=*/integer(64, 0),
+       null()});
   auto *description =
       new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
                                llvm::GlobalValue::ExternalLinkage, value,

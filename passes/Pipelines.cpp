@@ -58,7 +58,7 @@ static void buildFuse(OpPassManager &manager, const PipelineOptions &options) {
 
 static void buildSchedule(OpPassManager &manager,
                           const PipelineOptions &options) {
-  manager.addPass(createAttachTarget({options.target}));
+  manager.addPass(createAttachTarget({options.target, options.fastMath}));
   manager.addNestedPass<func::FuncOp>(
       createChooseAlgorithms({options.naive, options.schedule}));
 }
@@ -173,6 +173,9 @@ struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
   Option<std::string> target{*this, "target",
                              llvm::cl::desc("Processor that code is made for"),
                              llvm::cl::init("native")};
+  Option<bool> fastMath{*this, "fast-math",
+                        llvm::cl::desc("Less exact arithmetic"),
+                        llvm::cl::init(false)};
   Option<std::string> schedule{
       *this, "schedule",
       llvm::cl::desc("Choices in place of the cost model's: KEY=VALUE,...")};
@@ -189,6 +192,7 @@ void gatefold::registerPassesAndPipelines() {
           PipelineOptions chosen;
           chosen.naive = options.naive;
           chosen.target = options.target;
+          chosen.fastMath = options.fastMath;
           chosen.schedule = options.schedule;
           build(manager, chosen);
         });

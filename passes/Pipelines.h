@@ -20,6 +20,8 @@ struct PipelineOptions {
   /// `native`, an LLVM processor name such as `x86-64-v3`, or a GPU such as
   /// `sm_80`.
   std::string target = "native";
+  /// Less exact arithmetic, where a target gains by it.
+  bool fastMath = false;
   /// What a user chooses in place of the cost model, as
   /// passes/schedule/Schedule.h reads it; nothing with `naive`.
   std::string schedule;

@@ -21,6 +21,8 @@ struct AttachTarget : gatefold::impl::AttachTargetBase<AttachTarget> {
   using Base::Base;
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (fastMath)
+      module->setAttr(fastMathName, UnitAttr::get(&getContext()));
     if (module->hasAttr(targetName))
       return;
     llvm::Expected<TargetDescription> description =

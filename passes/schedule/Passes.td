@@ -11,7 +11,8 @@ def AttachTarget : Pass<"gf-attach-target", "::mlir::ModuleOp"> {
   let description = [{
     Sets `gf.target` of a module that has none: bytes and number of vector registers,
     bytes of the caches; of a GPU also what its multiprocessors and blocks have. Passes
-    read nothing else of the processor.
+    read nothing else of the processor. With `fast-math` it also sets `gf.fast_math`, which allows
+    less exact arithmetic: products of f32 in tf32 and approximate exponentials on a GPU.
 
     ```mlir
     // --gf-attach-target=target=x86-64-v3
@@ -21,7 +22,8 @@ def AttachTarget : Pass<"gf-attach-target", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"target", "target", "std::string", "\"native\"",
-           "native, aarch64, an LLVM processor name or a GPU: sm_80">
+           "native, aarch64, an LLVM processor name or a GPU: sm_80">,
+    Option<"fastMath", "fast-math", "bool", "false", "Set gf.fast_math">
   ];
 }
 

@@ -18,6 +18,9 @@ namespace gatefold {
 
 /// Attribute of the module: a TargetDescription.
 inline constexpr llvm::StringLiteral targetName = "gf.target";
+/// Attribute of the module, without a value: arithmetic may be less exact where
+/// the target gains by it.
+inline constexpr llvm::StringLiteral fastMathName = "gf.fast_math";
 
 struct TargetDescription {
   /// Bytes of a vector register, and how many of them there are.

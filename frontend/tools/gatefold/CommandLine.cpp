@@ -81,6 +81,12 @@ cl::list<std::string> target("target",
                              cl::value_desc("T"), ON_CODE);
 cl::opt<bool> naive("naive", cl::desc("without fusion, tiling or reduced work"),
                     ON_CODE);
+cl::opt<bool>
+    fastMath("fast-math",
+             cl::desc("less exact arithmetic where a target gains by it: on a "
+                      "GPU, products of f32 in tf32 and approximate "
+                      "exponentials; on a CPU nothing yet"),
+             ON_CODE);
 cl::list<std::string>
     schedule("schedule",
              cl::desc("algorithms and their sizes in place of those chosen: "
@@ -358,6 +364,7 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
     line.target = target.front();
   line.device = device;
   line.naive = naive;
+  line.fastMath = fastMath;
   line.emit = emit;
   line.locations = locations;
   line.output = output;

@@ -37,6 +37,7 @@ struct CommandLine {
   bool targetGiven = false;
   std::string device = "cpu";
   bool naive = false;
+  bool fastMath = false;
   std::string schedule; // KEY=VALUE,...
   std::string emit;
   bool locations = false;

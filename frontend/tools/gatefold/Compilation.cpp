@@ -238,6 +238,7 @@ ExitStatus Compilation::lower(StringRef last) {
     PipelineOptions pipelineOptions;
     pipelineOptions.naive = line.naive;
     pipelineOptions.target = line.target;
+    pipelineOptions.fastMath = line.fastMath;
     pipelineOptions.schedule = line.schedule;
     phase.build(passes, pipelineOptions);
     bool succeeded = timed(phase.name, [&] {

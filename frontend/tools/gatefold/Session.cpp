@@ -92,8 +92,10 @@ ExitStatus Session::openLibrary(StringRef path) {
   if (ExitStatus status = refuseTextOptions(line, "a library"))
     return status;
   bool isScheduled = !line.schedule.empty();
-  if (line.naive || line.targetGiven || line.remarks || isScheduled) {
+  if (line.naive || line.fastMath || line.targetGiven || line.remarks ||
+      isScheduled) {
     fail(Twine(line.naive         ? "--naive"
+               : line.fastMath    ? "--fast-math"
                : line.targetGiven ? "--target"
                : line.remarks     ? "--remarks"
                                   : "--schedule") +

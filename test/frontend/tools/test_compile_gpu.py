@@ -42,6 +42,12 @@ def test_other_commands(small, arguments, message):
     assert message in refusal(command, small, *GPU, *options, status=COMMAND_LINE_FAULT)
 
 
+def test_fast_math_is_said_on_the_module(small):
+    emit = ["compile", small, *GPU, "--emit", "schedule", "-o", "-"]
+    assert "gf.fast_math" not in gatefold(*emit).out
+    assert "attributes {gf.fast_math, " in gatefold(*emit, "--fast-math").out
+
+
 @pytest.mark.parametrize("target", ["sm_70", "sm_", "sm_80x"])
 def test_unknown_gpu(small, target):
     message = refusal(

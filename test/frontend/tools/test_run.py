@@ -566,6 +566,10 @@ def test_naive_gives_the_same(small):
     assert run_small(small, "--naive").out == run_small(small).out
 
 
+def test_fast_math_changes_nothing_on_a_cpu(small):
+    assert run_small(small, "--fast-math").out == run_small(small).out
+
+
 @pytest.mark.parametrize(
     "schedule",
     [

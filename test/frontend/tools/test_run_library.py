@@ -98,6 +98,7 @@ def test_two_faults_on_the_command_line(small):
         (["--lead", "1"], "--lead is for texts: {} is a library"),
         (["--with-input", "mask"], "--with-input is for texts: {} is a library"),
         (["-I", "."], "-I is for texts: {} is a library"),
+        (["--fast-math"], "--fast-math is for texts and modules: {} is a library"),
         (["--naive"], "--naive is for texts and modules: {} is a library"),
         (
             ["--schedule", "recurrence.step_rows=8"],

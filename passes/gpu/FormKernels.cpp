@@ -31,9 +31,11 @@ static void collectCallees(func::FuncOp function, ModuleOp module,
   });
 }
 
-/// A kernel of the entry's body, with the team's memory as last argument.
+/// A kernel of the entry's body, with the team's memory as last argument. It
+/// takes just so many threads where it calls code that is made for them.
 static LogicalResult formKernel(func::FuncOp entry, StringRef name,
-                                int64_t threads, gpu::GPUModuleOp kernels) {
+                                int64_t threads, bool isExact,
+                                gpu::GPUModuleOp kernels) {
   if (!entry.getBody().hasOneBlock())
     return entry.emitError("has more than one block");
   MLIRContext *context = entry.getContext();
@@ -48,8 +50,13 @@ static LogicalResult formKernel(func::FuncOp entry, StringRef name,
       gpu::GPUFuncOp::create(builder, loc, name, entry.getFunctionType());
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
-  kernel->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
+  kernel->setAttr(isExact ? NVVM::NVVMDialect::getReqntidAttrName()
+                          : NVVM::NVVMDialect::getMaxntidAttrName(),
                   builder.getDenseI32ArrayAttr({int32_t(threads)}));
+  // All registers of a multiprocessor are for one block: else the assembler
+  // aims at two, and would rather spill than take more than half of them.
+  kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                  builder.getI32IntegerAttr(1));
   kernel.getBody().takeBody(entry.getBody());
   Operation *end = kernel.getBody().front().getTerminator();
   builder.setInsertionPoint(end);
@@ -95,16 +102,22 @@ struct FormKernels : gatefold::impl::FormKernelsBase<FormKernels> {
     auto kernels = gpu::GPUModuleOp::create(builder, module.getLoc(),
                                             StringRef(kernelsModule));
     llvm::SetVector<Operation *> callees;
-    for (EntryFunction &entry : *entries)
-      collectCallees(entry.function, module, callees);
+    SmallVector<bool> callsVectors;
+    for (EntryFunction &entry : *entries) {
+      llvm::SetVector<Operation *> own;
+      collectCallees(entry.function, module, own);
+      callsVectors.push_back(llvm::any_of(
+          own, [](Operation *callee) { return callee->hasAttr(vectorsName); }));
+      callees.insert_range(own);
+    }
     for (Operation *callee : callees)
       callee->moveBefore(kernels.getBody(), kernels.getBody()->end());
-    for (EntryFunction &entry : *entries) {
+    for (auto [entry, isExact] : llvm::zip(*entries, callsVectors)) {
       bool isRun = entry.function.getSymName() == runFunction;
       if (failed(formKernel(entry.function,
                             isRun ? StringRef(runKernel)
                                   : StringRef(prepareKernel),
-                            blockThreads, kernels)))
+                            blockThreads, isExact, kernels)))
         return signalPassFailure();
       ++kernelsFormed;
     }

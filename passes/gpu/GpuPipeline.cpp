@@ -16,13 +16,17 @@
 using namespace mlir;
 using namespace gatefold;
 
-void gatefold::buildGpuPhase(OpPassManager &manager, const PipelineOptions &) {
+void gatefold::buildGpuPhase(OpPassManager &manager,
+                             const PipelineOptions &options) {
   // While operations still say which buffers they use.
   manager.addPass(createPlaceBarriers());
   manager.addPass(createOutlineKernels());
   manager.addNestedPass<func::FuncOp>(createLinearToParallel());
+  if (!options.naive)
+    manager.addNestedPass<func::FuncOp>(createReduceInWarps());
   manager.addNestedPass<func::FuncOp>(createLinalgToLoops({/*parallel=*/true}));
   manager.addPass(createFormKernels());
+  manager.addNestedPass<gpu::GPUModuleOp>(createSizeSharedMemory());
   manager.addNestedPass<gpu::GPUModuleOp>(createShareLoops());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

@@ -30,6 +30,26 @@ inline constexpr llvm::StringLiteral prepareKernel = "gatefold_prepare_kernel";
 /// element.
 inline constexpr llvm::StringLiteral argumentWordsName = "gf.argument_words";
 
+/// Attribute of a function, without a value: code of a whole block on vectors,
+/// made for as many threads as gf.target says.
+inline constexpr llvm::StringLiteral vectorsName = "gf.vectors";
+
+/// Attribute of such a function: the warps among which the rows of its tiles
+/// are dealt, and among which the columns are.
+inline constexpr llvm::StringLiteral warpsName = "gf.warps";
+
+/// Attribute of a function: the bytes from the begin of a block's dynamic
+/// shared memory that it writes and reads; it begins with a barrier. Of a
+/// kernel: what its launch provides, as much as any function that it calls
+/// needs.
+inline constexpr llvm::StringLiteral sharedBytesName = "gf.shared_bytes";
+
+/// Attribute of an scf.parallel: who executes an iteration of it. Without it a
+/// thread does; else all threads of a warp, or of the block, come to it.
+inline constexpr llvm::StringLiteral executorName = "gf.executor";
+inline constexpr llvm::StringLiteral warpExecutor = "warp";
+inline constexpr llvm::StringLiteral blockExecutor = "block";
+
 /// What the blocks of one launch share: 32-bit words in global memory, all 0
 /// when it begins.
 enum TeamWord : int64_t {

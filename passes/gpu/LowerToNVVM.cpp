@@ -19,6 +19,7 @@
 #include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/gpu/Passes.h"
+#include "passes/gpu/SharedTile.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_LOWERTONVVM
@@ -59,6 +60,20 @@ static void dropRoundingModes(Operation *root) {
   });
 }
 
+/// Dynamic shared memory is an array whose size a launch tells, so it is not
+/// defined here. Upstream gives it the alignment of an access, not of a tile.
+static void declareSharedMemory(gpu::GPUModuleOp kernels) {
+  for (auto global : kernels.getOps<LLVM::GlobalOp>()) {
+    auto type = dyn_cast<LLVM::LLVMArrayType>(global.getGlobalType());
+    if (!type || type.getNumElements() != 0 ||
+        global.getAddrSpace() !=
+            static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared))
+      continue;
+    global.setLinkage(LLVM::Linkage::External);
+    global.setAlignment(SharedTile::alignment);
+  }
+}
+
 namespace {
 struct LowerToNVVM : gatefold::impl::LowerToNVVMBase<LowerToNVVM> {
   void runOnOperation() override {
@@ -91,6 +106,7 @@ struct LowerToNVVM : gatefold::impl::LowerToNVVMBase<LowerToNVVM> {
                       LLVM::SqrtOp>();
     if (failed(applyFullConversion(kernels, target, std::move(patterns))))
       return signalPassFailure();
+    declareSharedMemory(kernels);
     SmallVector<UnrealizedConversionCastOp> casts;
     kernels.walk([&](UnrealizedConversionCastOp op) { casts.push_back(op); });
     reconcileUnrealizedCasts(casts);

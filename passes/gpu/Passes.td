@@ -55,6 +55,41 @@ def LinearToParallel : Pass<"gf-linear-to-parallel", "::mlir::func::FuncOp"> {
   ];
 }
 
+def ReduceInWarps : Pass<"gf-reduce-in-warps", "::mlir::func::FuncOp"> {
+  let summary = "Rows that are reduced to warps";
+  let description = [{
+    A `linalg` operation that reduces along the dimension in which its operands are
+    contiguous becomes an `scf.parallel` over its rows that has `gf.executor`: a warp
+    takes a row, lane l the columns l, l + 32, ... of it, and the lanes join what they have by
+    shuffles. Rows of at least 1024 columns that are fewer than warps are each shared
+    by the whole block, through shared memory (`gf.shared_bytes` of the function).
+
+    Element k of a row belongs to partial result k modulo 256, and these are joined as a tree
+    that is always the same. So the bits of a row depend on its length, and neither on the number of rows
+    nor on who computes it. Sums, products, maxima, minima, logical operations and the
+    place of the largest element have such a form. What has none, what is contiguous from row to row,
+    and rows shorter than a warp, are left to `gf-linalg-to-loops`: a thread for each row.
+
+    ```mlir
+    linalg.reduce { arith.addf } ins(%x : memref<?x512xf32>) outs(%y : memref<?xf32>) dimensions = [1]
+    // becomes
+    scf.parallel (%row) = (%c0) to (%rows) step (%c1) {
+      %part:8 = scf.for %k = %lane to %c512 step %c32 ... { memref.load %x[%row, %k] ... }
+      ... arith.addf, gpu.shuffle xor ...
+      scf.if %is_first_lane { memref.store %sum, %y[%row] }
+    } {gf.executor = "warp"}
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"
+  ];
+  let statistics = [
+    Statistic<"reductionsLowered", "reductions", "Reductions given to warps">
+  ];
+}
+
 def FormKernels : Pass<"gf-form-kernels", "::mlir::ModuleOp"> {
   let summary = "The run and prepare to kernels in a gpu.module";
   let description = [{
@@ -62,7 +97,8 @@ def FormKernels : Pass<"gf-form-kernels", "::mlir::ModuleOp"> {
     kernels `gatefold_run_kernel` and `gatefold_prepare_kernel` of a `gpu.module`,
     with the functions that they call. All buffers there lie in global memory. The last
     argument of a kernel is the memory that its blocks share (`Kernels.h`). A kernel
-    takes at most as many threads in a block as `gf.target` says, and works with fewer.
+    takes at most as many threads in a block as `gf.target` says, and works with fewer;
+    one that calls code on vectors (`gf.vectors`) takes just so many.
 
     The functions of sizes stay where they are: the host calls them.
 
@@ -86,13 +122,32 @@ def FormKernels : Pass<"gf-form-kernels", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"kernelsFormed", "kernels", "Kernels formed">];
 }
 
+def SizeSharedMemory
+    : Pass<"gf-size-shared-memory", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Shared memory of a kernel: what its functions need at most";
+  let description = [{
+    A function states in `gf.shared_bytes` how much of a block's dynamic shared memory it
+    uses; of two that are called one after another the second one uses the same bytes
+    again. A kernel gets the greatest number, which its launch provides. More than a block
+    of the target has is an error.
+
+    ```mlir
+    func.func private @f() attributes {gf.shared_bytes = 4096 : i64}
+    gpu.func @k() kernel { func.call @f() : () -> () ... }
+    // becomes
+    gpu.func @k() kernel attributes {gf.shared_bytes = 4096 : i64} { ... }
+    ```
+  }];
+}
+
 def ShareLoops : Pass<"gf-share-loops", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Parallel loops among the threads of a block";
   let description = [{
     An `scf.parallel` becomes a loop in which thread t of n has the iterations t, t + n,
     t + 2n, ... of all dimensions, counted so that neighbouring threads have neighbours
     along the dimension in which most loads and stores of the body are contiguous. What
-    is in it stays with one thread, in order.
+    is in it stays with one thread, in order. Of a loop with `gf.executor` a warp has the
+    iterations w, w + W, ..., with all its threads; or the block has all.
 
     A `memref.store` outside of these loops is done by the first thread. An assertion in
     one is refused: a block ends a run as a whole.
@@ -155,6 +210,7 @@ def LowerToNVVM : Pass<"gf-lower-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let description = [{
     What upstream has one pass each for, in one conversion. Functions of mathematics that
     are left, for which there are no instructions, are refused: no library is linked.
+    `gpu.dynamic_shared_memory` is one array of unknown size, at a multiple of 128 bytes.
   }];
   let dependentDialects = [
     "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"
@@ -175,6 +231,70 @@ def AttachPlaces : Pass<"gf-attach-places", "::mlir::gpu::GPUModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def OutlineVectors : Pass<"gf-outline-vectors", "::mlir::ModuleOp"> {
+  let summary = "Code on vectors to functions of its own";
+  let description = [{
+    What the run and `prepare` compute on vectors, from the first to the last operation
+    that has one, moves to a private function marked `gf.vectors`, so that its values have the
+    registers to themselves. It takes the buffers and scalars that it uses. A loop that
+    vectors live through or that uses ones from around it moves as a whole; in one around code on vectors the code
+    alone does.
+
+    ```mlir
+    scf.for %block = ... {
+      %q = vector.transfer_read %queries[%block, %c0], ...
+      vector.transfer_write %q, %out[%block, %c0] ...
+    }
+    // becomes
+    scf.for %block = ... {
+      func.call @gatefold_vectors(%queries, %block, %out)
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let statistics = [Statistic<"functionsMade", "functions", "Functions made">];
+}
+
+def VectorsToThreads : Pass<"gf-vectors-to-threads", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Vectors of a block to values of its threads";
+  let description = [{
+    Lowers functions marked `gf.vectors`, whose form `passes/gpu/README.md` has ("Code on
+    vectors"): each vector becomes the scalars that one thread has of it. `vector.contract`
+    becomes `nvvm.mma.sync`, its operands `nvvm.ldmatrix` or loads; a reduction along rows is within a
+    lane, then shuffles in a quad.
+
+    The warps of the block share rows and columns as `gf.warps = array<i64: R, C>` says; without it
+    the rows alone, among as many warps as there are groups of 16, 8 at most. Warps that are more do
+    what others do and write nothing.
+
+    With products of 16 bits alone, or under `gf.fast_math`, `math.exp` of f32 is an approximation
+    that GPUs have; under `gf.fast_math` products of f32 are one product of tf32, not three.
+
+    ```mlir
+    func.func @f(%x: memref<16x8xf32>) attributes {gf.vectors} {
+      %v = vector.transfer_read %x[%c0, %c0], %zero {in_bounds = [true, true]}
+          : memref<16x8xf32>, vector<16x8xf32>
+    // becomes, with row = lane / 4, column = lane % 4 * 2
+      %0 = memref.load %x[%row, %column]
+      %1 = memref.load %x[%row, %column_1]
+      %2 = memref.load %x[%row_8, %column]
+      %3 = memref.load %x[%row_8, %column_1]
+    ```
+  }];
+  let options = [
+    Option<"threads", "threads", "int64_t", /*default=*/"0",
+           "Threads of a block; 0: what gf.target says">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"
+  ];
+  let statistics = [
+    Statistic<"functionsLowered", "functions", "Functions lowered">
+  ];
 }
 
 #endif // GATEFOLD_GPU_PASSES_TD

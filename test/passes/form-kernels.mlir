@@ -29,6 +29,29 @@ module attributes {gf.target = {block_threads = 256 : i64}, gf.description = {di
 
 // -----
 
+// Code on vectors is made for all threads of a block, so a kernel that comes to
+// it, through another function too, takes just so many.
+module attributes {gf.target = {block_threads = 256 : i64}, gf.description = {dimensions = ["N"], entry = "f", equal = [], messages = [], tensors = [{name = "x", role = 0 : i64, shape = affine_map<()[s0] -> (s0)>, type = tensor<?xf32>}]}} {
+  func.func private @vectors(%x: memref<?xf32>) attributes {gf.vectors} {
+    return
+  }
+  func.func private @part(%x: memref<?xf32>) {
+    call @vectors(%x) : (memref<?xf32>) -> ()
+    return
+  }
+  // CHECK: gpu.func @gatefold_run_kernel
+  // CHECK-NOT: nvvm.maxntid
+  // CHECK-SAME: nvvm.reqntid = array<i32: 256>
+  // FEW: gpu.func @gatefold_run_kernel
+  // FEW-SAME: nvvm.reqntid = array<i32: 64>
+  func.func @gatefold_run_entry(%x: memref<?xf32>, %arena: memref<?xi8>) {
+    call @part(%x) : (memref<?xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
 // expected-error @below {{needs a well-formed gf.description}}
 module {
 }

@@ -4,7 +4,7 @@
 #include "frontend/tools/gatefold/EmulatedModel.h"
 #include "frontend/tools/gatefold/Messages.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "passes/gpu/Kernels.h"
 #include "passes/support/Entry.h"
 
@@ -13,9 +13,9 @@ using namespace llvm;
 namespace gatefold::tool {
 namespace {
 
-/// Threads of each block: few, since every one costs time, and more than a
-/// warp.
-constexpr uint32_t blockThreads = 64;
+/// Threads of each block where a kernel leaves it open: few, since every one
+/// costs time, and more than a warp.
+constexpr uint32_t fewThreads = 64;
 
 /// What the runtime calls an error that it does not know; messages are printed
 /// already.
@@ -42,19 +42,24 @@ struct Descriptor {
   }
 };
 
-std::vector<std::vector<int64_t>> readWords(mlir::gpu::GPUModuleOp kernels,
-                                            StringRef name) {
-  std::vector<std::vector<int64_t>> words;
+} // namespace
+
+EmulatedModel::Kernel EmulatedModel::readKernel(mlir::gpu::GPUModuleOp kernels,
+                                                StringRef name) {
+  Kernel read = {name.str(), fewThreads};
   auto kernel = kernels.lookupSymbol<mlir::LLVM::LLVMFuncOp>(name);
   if (!kernel)
-    return words;
+    return read;
+  if (auto threads = kernel->getAttrOfType<mlir::DenseI32ArrayAttr>(
+          mlir::NVVM::NVVMDialect::getReqntidAttrName()))
+    read.threads = threads.asArrayRef().front();
+  if (auto bytes = kernel->getAttrOfType<mlir::IntegerAttr>(sharedBytesName))
+    read.sharedBytes = bytes.getInt();
   auto attribute = kernel->getAttrOfType<mlir::ArrayAttr>(argumentWordsName);
   for (auto entry : attribute.getAsRange<mlir::DenseI64ArrayAttr>())
-    words.emplace_back(entry.asArrayRef());
-  return words;
+    read.words.emplace_back(entry.asArrayRef());
+  return read;
 }
-
-} // namespace
 
 EmulatedModel *EmulatedModel::current = nullptr;
 
@@ -67,8 +72,8 @@ EmulatedModel::EmulatedModel(mlir::ModuleOp module,
   assert(!current && "one emulated model at a time");
   current = this;
   auto kernels = module.lookupSymbol<mlir::gpu::GPUModuleOp>(kernelsModule);
-  runWords = readWords(kernels, runKernel);
-  prepareWords = readWords(kernels, prepareKernel);
+  runLaunched = readKernel(kernels, runKernel);
+  prepareLaunched = readKernel(kernels, prepareKernel);
   described.run = run;
   described.arena_bytes = arenaBytes;
   // Blocks are not the runtime's threads: of those one is enough.
@@ -97,7 +102,7 @@ int32_t EmulatedModel::run(void *const *arguments, void *, int64_t, int64_t,
   add(host.prepared, host.prepared_count, false, true);
   add(host.inputs, host.input_count, false, false);
   add(host.results, host.result_count, true, false);
-  return current->launch(runKernel, current->blocks, tensors, current->runWords,
+  return current->launch(current->runLaunched, current->blocks, tensors,
                          arguments, current->runArena);
 }
 
@@ -108,8 +113,8 @@ int32_t EmulatedModel::prepare(void *const *arguments, void *) {
     tensors.push_back({host.parameters + i, false, true});
   for (int64_t i = 0; i < host.prepared_count; ++i)
     tensors.push_back({host.prepared + i, true, true});
-  return current->launch(prepareKernel, 1, tensors, current->prepareWords,
-                         arguments, host.prepare_arena_bytes());
+  return current->launch(current->prepareLaunched, 1, tensors, arguments,
+                         host.prepare_arena_bytes());
 }
 
 void EmulatedModel::report(const emulator::Finding &finding) {
@@ -124,22 +129,21 @@ void EmulatedModel::report(const emulator::Finding &finding) {
        finding.hint);
 }
 
-int32_t EmulatedModel::launch(StringRef kernel, unsigned blocks,
-                              ArrayRef<Tensor> tensors, const Words &words,
-                              void *const *arguments, int64_t arenaBytes) {
-  auto result =
-      tryLaunch(kernel, blocks, tensors, words, arguments, arenaBytes);
+int32_t EmulatedModel::launch(const Kernel &kernel, unsigned blocks,
+                              ArrayRef<Tensor> tensors, void *const *arguments,
+                              int64_t arenaBytes) {
+  auto result = tryLaunch(kernel, blocks, tensors, arguments, arenaBytes);
   if (result)
     return *result;
   found = true;
-  fail("the emulator cannot launch " + kernel + ": " +
+  fail("the emulator cannot launch " + kernel.name + ": " +
        toString(result.takeError()));
   return emulationFault;
 }
 
-Expected<int32_t> EmulatedModel::tryLaunch(StringRef kernel, unsigned blocks,
+Expected<int32_t> EmulatedModel::tryLaunch(const Kernel &kernel,
+                                           unsigned blocks,
                                            ArrayRef<Tensor> tensors,
-                                           const Words &words,
                                            void *const *arguments,
                                            int64_t arenaBytes) {
   auto device = emulator::Device::create();
@@ -167,7 +171,7 @@ Expected<int32_t> EmulatedModel::tryLaunch(StringRef kernel, unsigned blocks,
 
   std::vector<Descriptor> descriptors;
   for (auto [tensor, pointer, passed] :
-       zip(tensors, ArrayRef(arguments, tensors.size()), words)) {
+       zip(tensors, ArrayRef(arguments, tensors.size()), kernel.words)) {
     int64_t elementBytes = divideCeil(tensor.tensor->element.bits, 8);
     int32_t rank = tensor.tensor->rank;
     Descriptor descriptor = {static_cast<const int64_t *>(pointer), rank,
@@ -193,7 +197,7 @@ Expected<int32_t> EmulatedModel::tryLaunch(StringRef kernel, unsigned blocks,
   // The arena, of which the size is what is open.
   if (Error error = allocate(arenaBytes, arenaAlignment, "the arena"))
     return std::move(error);
-  pass(words.back(), {0, 0, 0, arenaBytes, 1});
+  pass(kernel.words.back(), {0, 0, 0, arenaBytes, 1});
   if (Error error = allocate(TeamWords * 4, 8, "the team's memory"))
     return std::move(error);
   std::vector<uint8_t> team(TeamWords * 4);
@@ -203,9 +207,10 @@ Expected<int32_t> EmulatedModel::tryLaunch(StringRef kernel, unsigned blocks,
 
   emulator::LaunchOptions options;
   options.grid = {blocks, 1, 1};
-  options.block = {blockThreads, 1, 1};
+  options.block = {kernel.threads, 1, 1};
   options.cooperative = true;
-  auto result = (*program)->launch(kernel, values, options);
+  options.dynamicSharedBytes = kernel.sharedBytes;
+  auto result = (*program)->launch(kernel.name, values, options);
   if (!result)
     return result.takeError();
   for (const emulator::Finding &finding : result->findings)

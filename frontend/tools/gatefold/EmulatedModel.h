@@ -10,7 +10,7 @@
 #ifndef FRONTEND_TOOLS_GATEFOLD_EMULATEDMODEL_H
 #define FRONTEND_TOOLS_GATEFOLD_EMULATEDMODEL_H
 
-#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "runtime/Description.h"
 #include "runtime/emulator/Emulator.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -41,20 +41,28 @@ private:
     /// It begins at a multiple of the arena's alignment.
     bool isPacked;
   };
-  using Words = std::vector<std::vector<int64_t>>;
+  /// What a launch of a kernel needs.
+  struct Kernel {
+    std::string name;
+    uint32_t threads;
+    uint64_t sharedBytes = 0;
+    /// `argumentWordsName`.
+    std::vector<std::vector<int64_t>> words;
+  };
 
   static int32_t run(void *const *arguments, void *arena, int64_t rank,
                      int64_t ranks, gatefold_team *team);
   static int32_t prepare(void *const *arguments, void *arena);
   static int64_t arenaBytes(const int64_t *symbols, int64_t ranks);
 
-  int32_t launch(llvm::StringRef kernel, unsigned blocks,
-                 llvm::ArrayRef<Tensor> tensors, const Words &words,
-                 void *const *arguments, int64_t arenaBytes);
-  llvm::Expected<int32_t> tryLaunch(llvm::StringRef kernel, unsigned blocks,
+  static Kernel readKernel(mlir::gpu::GPUModuleOp kernels,
+                           llvm::StringRef name);
+  int32_t launch(const Kernel &kernel, unsigned blocks,
+                 llvm::ArrayRef<Tensor> tensors, void *const *arguments,
+                 int64_t arenaBytes);
+  llvm::Expected<int32_t> tryLaunch(const Kernel &kernel, unsigned blocks,
                                     llvm::ArrayRef<Tensor> tensors,
-                                    const Words &words, void *const *arguments,
-                                    int64_t arenaBytes);
+                                    void *const *arguments, int64_t arenaBytes);
   void report(const emulator::Finding &finding);
 
   static EmulatedModel *current;
@@ -62,7 +70,7 @@ private:
   const gatefold_description &host;
   gatefold_description described;
   unsigned blocks;
-  Words runWords, prepareWords;
+  Kernel runLaunched, prepareLaunched;
   int64_t runArena = 0;
   bool found = false;
 };

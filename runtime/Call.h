@@ -16,6 +16,9 @@ inline constexpr size_t descriptorWords(int32_t rank) {
   return 3 + 2 * (size_t)rank;
 }
 
+/// The parameters that a kernel has at most: what CUDA allows, in words.
+inline constexpr int64_t mostKernelWords = 32764 / 8;
+
 /// The words of a list of tensors.
 size_t descriptorWords(const gatefold_tensor *tensors, int64_t count);
 

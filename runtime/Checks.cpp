@@ -71,6 +71,8 @@ bool checkShape(Message &message, const Subject &subject,
 
 static const char *deviceName(int32_t type) {
   switch (type) {
+  case kDLCPU:
+    return "the CPU";
   case kDLCUDA:
   case kDLCUDAManaged:
     return "CUDA";
@@ -89,8 +91,36 @@ static const char *deviceName(int32_t type) {
   }
 }
 
-bool checkData(Message &message, const Subject &subject,
-               const DLTensor &tensor) {
+bool isHostMemory(const DLTensor &tensor) {
+  // Pinned memory belongs to the host as well.
+  int32_t type = (int32_t)tensor.device.device_type;
+  return type == kDLCPU || type == kDLCUDAHost || type == kDLROCMHost;
+}
+
+static bool checkMemory(Message &message, const Subject &subject,
+                        const DLTensor &tensor, Memory memory) {
+  int32_t type = (int32_t)tensor.device.device_type;
+  bool isOfGpu = type == kDLCUDA && tensor.device.device_id == memory.device;
+  if ((memory.isHost && isHostMemory(tensor)) ||
+      (memory.isGpu &&
+       (isOfGpu || type == kDLCUDAManaged || type == kDLCUDAHost)))
+    return true;
+  beginOwn(message, subject);
+  if (memory.isGpu && type == kDLCUDA)
+    message.append("on GPU %d", tensor.device.device_id);
+  else
+    message.append("on a device of type %d (%s)", type, deviceName(type));
+  message.append("%s, expected ", endOwn(subject));
+  if (memory.isGpu)
+    message.append("GPU %d (kDLCUDA) or %s", memory.device,
+                   memory.isHost ? "the CPU" : "pinned memory (kDLCUDAHost)");
+  else
+    message.append("the CPU");
+  return false;
+}
+
+bool checkData(Message &message, const Subject &subject, const DLTensor &tensor,
+               Memory memory) {
   const gatefold_tensor &expected = subject.tensor;
   DLDataType type = typeOf(expected.element);
   if (tensor.dtype.code != type.code || tensor.dtype.bits != type.bits ||
@@ -101,14 +131,8 @@ bool checkData(Message &message, const Subject &subject,
     appendType(message, type);
     return false;
   }
-  // Pinned memory belongs to the host as well.
-  int32_t device = (int32_t)tensor.device.device_type;
-  if (device != kDLCPU && device != kDLCUDAHost && device != kDLROCMHost) {
-    beginOwn(message, subject);
-    message.append("on a device of type %d (%s)%s, expected the CPU", device,
-                   deviceName(device), endOwn(subject));
+  if (!checkMemory(message, subject, tensor, memory))
     return false;
-  }
   int64_t strides[maximalRank];
   View view = viewOf(tensor, elementBytes(expected.element), strides);
   if (!tensor.data && !view.isEmpty()) {
@@ -133,14 +157,37 @@ bool checkData(Message &message, const Subject &subject,
   return true;
 }
 
-/// Appends "`x`[1, 2]"; the last index is `column`.
-static void appendElement(Message &message, const Subject &subject,
-                          RowWalk &rows, int32_t rank, int64_t column) {
+void appendBadValue(Message &message, const Subject &subject,
+                    const int64_t *shape, int64_t place, int64_t value,
+                    int64_t last) {
+  int32_t rank = subject.tensor.rank;
+  int64_t index[maximalRank];
+  for (int32_t d = rank - 1; d >= 0; --d) {
+    index[d] = place % shape[d];
+    place /= shape[d];
+  }
   appendSubject(message, subject);
-  if (rank == 0)
-    return;
-  rows.index()[rank - 1] = column;
-  message.appendSizes(rows.index(), rank);
+  if (rank > 0)
+    message.appendSizes(index, rank);
+  if (isBool(subject.tensor.element))
+    message.append(" is the byte %lld, expected a bool: 0 or 1",
+                   (long long)value);
+  else if (last < 0)
+    message.append(" is %lld, but no value is allowed: its range is empty",
+                   (long long)value);
+  else
+    message.append(" is %lld, expected 0..%lld", (long long)value,
+                   (long long)last);
+}
+
+/// The same of an element of a row of `view`.
+static void appendBadValue(Message &message, const Subject &subject,
+                           const View &view, RowWalk &rows, int64_t column,
+                           int64_t value, int64_t last) {
+  int64_t place = 0;
+  for (int32_t d = 0; d + 1 < view.rank; ++d)
+    place = (place + rows.index()[d]) * view.shape[d + 1];
+  appendBadValue(message, subject, view.shape, place + column, value, last);
 }
 
 bool checkBooleans(Message &message, const Subject &subject, const View &view) {
@@ -154,9 +201,8 @@ bool checkBooleans(Message &message, const Subject &subject, const View &view) {
     int64_t column = 0;
     while (row[column * rows.step()] <= 1)
       ++column;
-    appendElement(message, subject, rows, view.rank, column);
-    message.append(" is the byte %d, expected a bool: 0 or 1",
-                   row[column * rows.step()]);
+    appendBadValue(message, subject, view, rows, column,
+                   row[column * rows.step()], /*last=*/1);
     return false;
   }
   return true;
@@ -171,13 +217,7 @@ static bool checkIntegers(Message &message, const Subject &subject,
       memcpy(&value, rows.row() + i * rows.step(), sizeof(T));
       if (value >= 0 && value <= last)
         continue;
-      appendElement(message, subject, rows, view.rank, i);
-      if (last < 0)
-        message.append(" is %lld, but no value is allowed: its range is empty",
-                       (long long)value);
-      else
-        message.append(" is %lld, expected 0..%lld", (long long)value,
-                       (long long)last);
+      appendBadValue(message, subject, view, rows, i, value, last);
       return false;
     }
   return true;

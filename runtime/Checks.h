@@ -27,11 +27,20 @@ void appendSubject(Message &message, const Subject &subject);
 bool checkShape(Message &message, const Subject &subject,
                 const DLTensor *tensor);
 
+/// What memory a tensor may be in: the host's, and that of one GPU with what it
+/// reaches of the host's.
+struct Memory {
+  bool isHost = true, isGpu = false;
+  int32_t device = 0;
+};
+
+/// True of memory that a CPU reads, pinned memory too.
+bool isHostMemory(const DLTensor &tensor);
+
 /// Checks type, device and data of a tensor with a checked shape: element type,
-/// memory that a CPU reaches, data where there are elements, strides within
-/// memory.
-bool checkData(Message &message, const Subject &subject,
-               const DLTensor &tensor);
+/// memory that may be, data where there are elements, strides within memory.
+bool checkData(Message &message, const Subject &subject, const DLTensor &tensor,
+               Memory memory = {});
 
 /// Checks that a bool tensor holds zeros and ones, as compiled code may take
 /// for granted.
@@ -41,6 +50,12 @@ bool checkBooleans(Message &message, const Subject &subject, const View &view);
 /// -1.
 bool checkValues(Message &message, const Subject &subject, const View &view,
                  int64_t last);
+
+/// Says that the element at `place`, in row-major order, has a value that a
+/// check of it refuses; a bool's is 0..1.
+void appendBadValue(Message &message, const Subject &subject,
+                    const int64_t *shape, int64_t place, int64_t value,
+                    int64_t last);
 
 } // namespace gatefold::runtime
 

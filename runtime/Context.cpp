@@ -4,6 +4,7 @@
 
 #include "runtime/Context.h"
 #include "runtime/Call.h"
+#include "runtime/cuda/Gpu.h"
 
 using namespace gatefold::runtime;
 
@@ -48,7 +49,8 @@ gatefold_status gatefold_context_create(const gatefold_model *model,
   made->pointers = allocateZeroed<void *>(constantCount + argumentCount);
   made->descriptors = allocateZeroed<int64_t>(words);
   if (!made->symbols || !made->origins || !made->sizes || !made->arguments ||
-      !made->strides || !made->pointers || !made->descriptors) {
+      !made->strides || !made->pointers || !made->descriptors ||
+      (model->device && !cuda::addLaunches(*made))) {
     gatefold_context_destroy(made);
     return GATEFOLD_OUT_OF_MEMORY;
   }
@@ -67,6 +69,9 @@ gatefold_status gatefold_context_threads(gatefold_context *context,
                             (int)gatefold_team_maximum);
     return GATEFOLD_INVALID_ARGUMENT;
   }
+  // A GPU's blocks are not the caller's to count.
+  if (context->gpu)
+    return GATEFOLD_OK;
   int64_t ranks = threads ? (int64_t)threads : gatefold_team_cores();
   if (ranks > gatefold_team_maximum)
     ranks = gatefold_team_maximum;
@@ -86,6 +91,7 @@ void gatefold_context_destroy(gatefold_context *context) {
   if (!context)
     return;
   gatefold_team_destroy(context->team);
+  cuda::removeLaunches(*context);
   free(context->symbols);
   free(context->origins);
   free(context->sizes);

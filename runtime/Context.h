@@ -21,6 +21,8 @@ struct Argument {
   bool hasRoom;
   /// This run copies.
   bool isCopied;
+  /// The host can read it.
+  bool isOfHost;
 };
 
 /// The dimension that gave an open dimension its size.
@@ -28,6 +30,10 @@ struct Origin {
   int64_t input;
   bool isBound;
 };
+
+namespace cuda {
+struct Launches;
+} // namespace cuda
 
 } // namespace gatefold::runtime
 
@@ -45,13 +51,16 @@ struct gatefold_context {
   /// result a descriptor.
   void **pointers;
   int64_t *descriptors;
-  /// The context's own workspace.
+  /// The context's own workspace, on a GPU of the GPU's memory.
   void *workspace;
   size_t workspaceBytes;
   /// Null: runs are the caller's thread's alone.
   gatefold_team *team;
-  /// The ranks of this run.
+  /// The ranks of this run, and the bytes before its arena.
   int64_t ranks;
+  size_t arenaPlace;
+  /// Null: on the CPU.
+  gatefold::runtime::cuda::Launches *gpu;
   gatefold::runtime::Message message;
 };
 

@@ -108,7 +108,7 @@ static bool checkRunChecks(const gatefold_description &description,
   return true;
 }
 
-bool checkDescription(const gatefold_description &description,
+bool checkDescription(const gatefold_description &description, bool isForCpu,
                       Message &message) {
   if (description.symbol_count < 0 ||
       (description.symbol_count > 0 && !description.symbols) ||
@@ -116,9 +116,13 @@ bool checkDescription(const gatefold_description &description,
       (description.value_check_count > 0 && !description.value_checks) ||
       description.size_check_count < 0 ||
       (description.size_check_count > 0 && !description.size_checks) ||
-      !description.sizes || !description.arena_bytes || !description.run ||
-      !description.prepare != !description.prepare_arena_bytes ||
-      (description.prepared_count > 0 && !description.prepare)) {
+      !description.sizes || !description.arena_bytes ||
+      (isForCpu &&
+       (!description.run ||
+        !description.prepare != !description.prepare_arena_bytes ||
+        (description.prepared_count > 0 && !description.prepare))) ||
+      description.variant_count < 0 ||
+      (description.variant_count > 0 && !description.variants)) {
     message.append("malformed description: a part is missing");
     return false;
   }

@@ -5,6 +5,7 @@
 #include "runtime/Checks.h"
 #include "runtime/Element.h"
 #include "runtime/Shapes.h"
+#include "runtime/cuda/Gpu.h"
 
 using namespace gatefold::runtime;
 
@@ -38,6 +39,31 @@ static bool checkOwnShape(Message &message, const gatefold_tensor &state,
   return true;
 }
 
+/// Fills in the host's memory, and copies.
+static gatefold_status fillOnGpu(gatefold_context &context,
+                                 const DLTensor &state, const View &view,
+                                 const void *element) {
+  if (view.isEmpty())
+    return GATEFOLD_OK;
+  void *staged = malloc((size_t)view.packedBytes());
+  if (!staged) {
+    context.message.append("no memory for a state of %lld bytes",
+                           (long long)view.packedBytes());
+    return GATEFOLD_OUT_OF_MEMORY;
+  }
+  DLTensor source = state;
+  source.device = {kDLCPU, 0};
+  source.data = staged;
+  source.byte_offset = 0;
+  source.strides = nullptr;
+  int64_t strides[maximalRank];
+  fill(viewOf(source, view.elementBytes, strides), element);
+  DLTensor target = state;
+  gatefold_status status = gatefold_copy(&context, &target, &source);
+  free(staged);
+  return status;
+}
+
 gatefold_status gatefold_initial_state(gatefold_context *context, size_t input,
                                        DLTensor *state) {
   if (!context)
@@ -60,13 +86,21 @@ gatefold_status gatefold_initial_state(gatefold_context *context, size_t input,
                        : " is not a state");
     return GATEFOLD_INVALID_ARGUMENT;
   }
+  Memory memory;
+  if (context->gpu) {
+    memory = cuda::memoryOfGpu(*context->model);
+    memory.isHost = true;
+  }
   if (!checkShape(message, subject, state) ||
-      !checkData(message, subject, *state) ||
+      !checkData(message, subject, *state, memory) ||
       !checkOwnShape(message, tensor, *state))
     return GATEFOLD_INVALID_ARGUMENT;
   char element[8];
   encode(tensor.element, tensor.initial, element);
   int64_t strides[maximalRank];
-  fill(viewOf(*state, elementBytes(tensor.element), strides), element);
+  View view = viewOf(*state, elementBytes(tensor.element), strides);
+  if (!isHostMemory(*state))
+    return fillOnGpu(*context, *state, view, element);
+  fill(view, element);
   return GATEFOLD_OK;
 }

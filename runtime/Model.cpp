@@ -3,6 +3,8 @@
 // Model.cpp - making and freeing models.
 
 #include "runtime/Model.h"
+#include "runtime/cuda/Device.h"
+#include "runtime/cuda/Gpu.h"
 
 #include <string.h>
 
@@ -27,8 +29,9 @@ static void pairStates(gatefold_model &model) {
   }
 }
 
-gatefold_status gatefold_create(const gatefold_description *description,
-                                gatefold_model **model) {
+/// A model that holds the description, if that is of use.
+static gatefold_status begin(const gatefold_description *description,
+                             gatefold_model **model) {
   if (model)
     *model = nullptr;
   if (!description || !model)
@@ -46,9 +49,15 @@ gatefold_status gatefold_create(const gatefold_description *description,
         description->abi_version, GATEFOLD_ABI_VERSION);
     return made->fault = GATEFOLD_VERSION_MISMATCH;
   }
-  if (!checkDescription(*description, made->message))
+  if (!checkDescription(*description, /*isForCpu=*/true, made->message))
     return made->fault = GATEFOLD_INVALID_ARGUMENT;
+  return GATEFOLD_OK;
+}
 
+/// Makes what a model of its description needs.
+static gatefold_status finish(gatefold_model **model) {
+  gatefold_model *made = *model;
+  const gatefold_description *description = made->description;
   made->sizes = allocateZeroed<int64_t>(description->size_count);
   made->parameters = allocateZeroed<const void *>(description->parameter_count);
   made->prepared = allocateZeroed<void *>(description->prepared_count);
@@ -67,9 +76,43 @@ gatefold_status gatefold_create(const gatefold_description *description,
   return GATEFOLD_OK;
 }
 
+gatefold_status gatefold_create(const gatefold_description *description,
+                                gatefold_model **model) {
+  if (gatefold_status status = begin(description, model))
+    return status;
+  return finish(model);
+}
+
+gatefold_status gatefold_create_cuda(const gatefold_description *description,
+                                     int32_t device, gatefold_model **model) {
+  if (gatefold_status status = begin(description, model))
+    return status;
+  gatefold_model *made = *model;
+  auto *opened = allocateZeroed<cuda::Device>(1);
+  if (!opened) {
+    gatefold_destroy(made);
+    *model = nullptr;
+    return GATEFOLD_OUT_OF_MEMORY;
+  }
+  if (gatefold_status status =
+          opened->open(*description, device, made->message)) {
+    opened->close();
+    free(opened);
+    return made->fault = status;
+  }
+  made->device = opened;
+  made->description = opened->variant->program;
+  return finish(model);
+}
+
+const char *gatefold_device(const gatefold_model *model) {
+  return model && model->device ? model->device->text : "CPU";
+}
+
 void gatefold_destroy(gatefold_model *model) {
   if (!model)
     return;
+  cuda::closeDevice(*model);
   free(model->sizes);
   free(model->parameters);
   free(model->prepared);

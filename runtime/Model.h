@@ -10,9 +10,16 @@
 
 #include <stdlib.h>
 
+namespace gatefold::runtime::cuda {
+struct Device;
+} // namespace gatefold::runtime::cuda
+
 /// Does not change after a successful `prepare`, so that threads may share it.
 struct gatefold_model {
+  /// On a GPU that of a variant.
   const gatefold_description *description;
+  /// Null: the CPU. Then weights are addresses of the GPU.
+  gatefold::runtime::cuda::Device *device;
   /// Not OK: the description is of no use, `message` says why, and every other
   /// call returns this.
   gatefold_status fault;
@@ -55,7 +62,7 @@ template <typename T> T *allocateZeroed(size_t count) {
 
 /// Refuses a description that contradicts itself, with a message. This catches
 /// a compiler's faults, not an attacker: compiled code is trusted.
-bool checkDescription(const gatefold_description &description,
+bool checkDescription(const gatefold_description &description, bool isForCpu,
                       Message &message);
 
 } // namespace gatefold::runtime

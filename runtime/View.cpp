@@ -64,6 +64,15 @@ View viewOf(const DLTensor &tensor, int64_t elementBytes, int64_t *strides) {
   return view;
 }
 
+bool isContiguous(const View &view) {
+  int64_t packed[maximalRank];
+  packedStrides(view.shape, view.rank, packed);
+  for (int32_t d = 0; d < view.rank; ++d)
+    if (view.shape[d] > 1 && view.strides[d] != packed[d])
+      return false;
+  return true;
+}
+
 bool byteRange(const View &view, uintptr_t &begin, uintptr_t &end) {
   begin = end = (uintptr_t)view.data;
   if (view.isEmpty())

@@ -44,6 +44,9 @@ void packedStrides(const int64_t *shape, int32_t rank, int64_t *strides);
 /// `strides`, packed ones for dimensions of size 1 and for an empty tensor.
 View viewOf(const DLTensor &tensor, int64_t elementBytes, int64_t *strides);
 
+/// Whether all elements stand side by side, in row-major order.
+bool isContiguous(const View &view);
+
 /// First byte and the one after the last, as addresses. False if they are no
 /// addresses (strides that lead out of memory). An empty view has no bytes.
 bool byteRange(const View &view, uintptr_t &begin, uintptr_t &end);

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The programs whose kernels are checked: one of each family at least."""
+
+import pathlib
+from dataclasses import dataclass
+
+TESTS = pathlib.Path(__file__).resolve().parents[2]
+MODELS = TESTS / "models"
+LAYERS = TESTS / "gpu" / "Inputs" / "layers.gf"
+BENCH = TESTS / "bench" / "models.gf"
+VOICE = TESTS.parent / "examples" / "voice_activity" / "silero_vad.gf"
+
+
+# Each program is checked for the first two, or for those that it names; --all takes
+# every program for every chip.
+USUAL_CHIPS = ("sm_80", "sm_120")
+CHIPS = (*USUAL_CHIPS, "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100")
+
+
+@dataclass(frozen=True)
+class Attention:
+    """What the products of an attention are made of, as its equations say."""
+
+    maps: int
+    key_width: int
+    value_width: int
+    # Loops over blocks of keys in its code.
+    loops: int = 1
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    family: str
+    text: pathlib.Path
+    entry: str
+    options: tuple[str, ...] = ()
+    chips: tuple[str, ...] = USUAL_CHIPS
+    attention: Attention | None = None
+
+    @property
+    def is_half(self):
+        return "f16" in self.options or "bf16" in self.options
+
+
+def chips_of(element):
+    """The other type of 16 bits differs by the name of an instruction."""
+    return ("sm_80",) if element == "bf16" else USUAL_CHIPS
+
+
+def attentions():
+    plain, two_maps = Attention(1, 64, 64), Attention(2, 64, 128)
+    for name, entry, attention in (
+        ("attention", "plain", plain),
+        ("causal", "plain_causal", plain),
+        ("two-maps", "two_maps", two_maps),
+    ):
+        for element in ("f32", "f16", "bf16"):
+            everywhere = name == "two-maps" and element == "f16"
+            yield Program(f"{name}-{element}", "attention", BENCH, entry, ("--float", element),
+                          CHIPS if everywhere else chips_of(element), attention)  # fmt: skip
+    yield Program("own-attention", "attention", MODELS / "your_own_attention.gf", "encoder")
+
+
+def recurrences():
+    size = ("--dim", "H=128")
+    yield Program("lstm", "recurrence", BENCH, "lstm_layer", size, CHIPS)
+    yield Program("lstm-f16", "recurrence", BENCH, "lstm_layer", (*size, "--float", "f16"))
+    yield Program("gru", "recurrence", BENCH, "gru_layer", size)
+    yield Program("bidirectional", "recurrence", LAYERS, "bidirectional")
+    yield Program("own-cell", "recurrence", BENCH, "layer_norm_layer", ("--dim", "H=64"))
+
+
+def others():
+    for element in ("f32", "f16", "bf16"):
+        yield Program(f"product-{element}", "other", LAYERS, "projected", ("--float", element),
+                      chips_of(element))  # fmt: skip
+    for entry in ("elementwise", "normalized", "embedded", "largest"):
+        yield Program(entry, "other", LAYERS, entry)
+    yield Program("convolution", "other", VOICE, "silero_vad")
+    transformer = MODELS / "differential_transformer.gf"
+    for element in ("f32", "f16"):
+        yield Program(f"transformer-layer-{element}", "other", transformer, "block",
+                      ("--arg", "heads=4", "--arg", "depth=0", "--dim", "M=256",
+                       "--float", element))  # fmt: skip
+
+
+def deep():
+    """What takes the assembler seconds."""
+    yield Program("sentiment", "deep", MODELS / "bilstm_diff_attention.gf", "sentiment",
+                  chips=("sm_80",))  # fmt: skip
+    yield Program("tagger", "deep", MODELS / "your_own_cell.gf", "tagger", ("--dim", "I=40"),
+                  chips=())  # fmt: skip
+    yield Program("transformer", "deep", MODELS / "differential_transformer.gf",
+                  "language_model", ("--dim", "V=1000"), chips=())  # fmt: skip
+
+
+def programs():
+    yield from (*attentions(), *recurrences(), *others(), *deep())

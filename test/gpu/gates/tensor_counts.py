@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How many instructions of tensor cores a program's kernels must have.
+
+An instruction multiplies 16 rows of k elements with 8 columns: k is 16 for f16 and
+bf16, 8 for tf32. A product of f32 is three of tf32 (high with high, high with low, low with
+high).
+"""
+
+import re
+
+WARPS = 8  # of a block
+ROWS, COLUMNS = 16, 8  # of an instruction
+HALF_DEPTH, TF32_DEPTH = 16, 8
+EXACT_PRODUCTS = 3
+
+# Of a tile of so many rows: warps along its rows and its columns, and panels.
+TILES = {128: (4, 2, 2), 64: (4, 2, 2), 32: (2, 4, 2), 16: (1, 8, 4)}
+MOST_PANEL_COLUMNS = 64
+STEP_BYTES = 128  # along k, of a row
+
+PRODUCT = re.compile(
+    r"gatefold_linear_(?P<x>f32|f16|bf16)(?:_(?P<panels>f32|f16|bf16)_\w+?_\w+?)?"
+    r"_(?P<width>\d+)(?:_[a-z]+)?_rows(?P<rows>\d+)(?:_\d+)?"
+)
+SCHEDULED = re.compile(r"gf\.attention .*?attributes \{([^}]*)\}")
+ATTRIBUTE = re.compile(r'gf\.(\w+) = (?:"(\w+)"|(\d+))')
+
+
+def schedules(module):
+    """gf.algorithm, gf.query_block, gf.key_block of each attention."""
+    return [
+        {name: text or int(number) for name, text, number in ATTRIBUTE.findall(attributes)}
+        for attributes in SCHEDULED.findall(module)
+    ]
+
+
+def product(rows, columns, depth, left_is_half, right_is_half, is_same=True):
+    """A product of one warp."""
+    tiles = -(-rows // ROWS) * -(-columns // COLUMNS)
+    if left_is_half and right_is_half and is_same:
+        return tiles * -(-depth // HALF_DEPTH)
+    # What has 16 bits is a tf32, and has no low part.
+    exact = EXACT_PRODUCTS - left_is_half - right_is_half
+    return tiles * -(-depth // TF32_DEPTH) * exact
+
+
+def attention_block(attention, schedule, is_half):
+    """Of a warp for its queries and one block of keys: scores of each map, and a product
+    with the values for each."""
+    queries, keys = schedule["query_block"], schedule["key_block"]
+    rows = max(queries // WARPS, ROWS)
+    scores = product(rows, keys, attention.key_width, is_half, is_half)
+    values = product(rows, attention.value_width, keys, is_half, is_half)
+    return attention.maps * (scores + values)
+
+
+def check_attention(attention, found, is_half, counts):
+    """Functions that have instructions of tensor cores have them for whole blocks of
+    keys: once in a loop over blocks, and once more where the last ones are apart."""
+    if len(found) != 1 or found[0].get("algorithm") != "registers":
+        yield f"scheduled as {found}, expected one attention in registers"
+        return
+    block = attention_block(attention, found[0], is_half)
+    if not counts:
+        yield f"no instruction of tensor cores, expected {block} for a block of keys"
+    for name, count in counts.items():
+        copies, rest = divmod(count, block)
+        if rest or copies > attention.loops:
+            yield (
+                f"{name}: {count} instructions of tensor cores, expected {block} for a block of "
+                f"keys, at most {attention.loops} times"
+            )
+
+
+def linear_step(found):
+    """Of a warp for one step of k of a tile of a product, by the name of its function."""
+    x, panels = found["x"], found["panels"] or found["x"]
+    rows, width = int(found["rows"]), int(found["width"])
+    warp_rows, warp_columns, panel_count = TILES[rows]
+    columns = max(c for c in range(8, MOST_PANEL_COLUMNS + 1, 8) if width % c == 0)
+    is_same = x == panels
+    step = STEP_BYTES // (2 if x != "f32" and is_same else 4)
+    return product(rows // warp_rows, columns * panel_count // warp_columns, step,
+                   x != "f32", panels != "f32", is_same)  # fmt: skip
+
+
+def check_products(counts, has_attention):
+    for name, count in counts.items():
+        found = PRODUCT.fullmatch(name)
+        if not found and not has_attention:
+            yield f"{name}: {count} instructions of tensor cores in what is no product"
+        elif found and count != linear_step(found):
+            yield (
+                f"{name}: {count} instructions of tensor cores, expected {linear_step(found)} for a "
+                "step of k"
+            )
+
+
+def check(program, schedule, code):
+    counts = {f.name: f.count(("HMMA",)) for f in code if f.count(("HMMA",))}
+    found = schedules(schedule)
+    if program.attention:
+        yield from check_attention(program.attention, found, program.is_half, counts)
+    else:
+        yield from check_products(counts, bool(found))

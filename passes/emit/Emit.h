@@ -10,6 +10,7 @@
 #define PASSES_EMIT_EMIT_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/emit/EmitKernels.h"
 #include "runtime/Description.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -18,6 +19,16 @@
 
 namespace gatefold {
 
+/// A program as it was compiled for one kind of GPU.
+struct EmitVariant {
+  std::string target;
+  /// What the `nvvm` phase left: how its kernels are launched.
+  mlir::ModuleOp kernels;
+  /// What the `cpu` phase left, of which the functions of sizes are used.
+  mlir::ModuleOp host;
+  DeviceImage image;
+};
+
 struct EmitOptions {
   /// `native`, or an LLVM processor name such as `x86-64-v3`.
   std::string target = "native";
@@ -25,6 +36,8 @@ struct EmitOptions {
   std::string name;
   /// Weights to embed, by parameter name, contiguous; empty: none.
   std::vector<std::pair<std::string, llvm::ArrayRef<char>>> embeddedWeights;
+  /// Code for GPUs that the object holds beside that for the CPU.
+  std::vector<EmitVariant> variants;
 };
 
 /// The forms that code can be had in.
@@ -33,7 +46,7 @@ enum class CodeForm { LlvmIr, Assembly, Object };
 /// Turns a module that the `cpu` phase left into code. The object defines the
 /// description, under the symbol NAME_gatefold_description, and
 /// the exported functions NAME_create, NAME_run, ... (runtime/Runtime.h),
-/// which call the runtime's.
+/// which call the runtime's; those for GPUs where it has code for one.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 emitCode(mlir::ModuleOp module, const EmitOptions &options, CodeForm form);
 

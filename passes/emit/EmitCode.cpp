@@ -131,6 +131,7 @@ static void emitExports(llvm::Module &module, llvm::GlobalVariable *description,
   llvm::Type *status = llvm::Type::getInt32Ty(context);
   llvm::Type *size = llvm::Type::getInt64Ty(context);
   llvm::Type *nothing = llvm::Type::getVoidTy(context);
+  llvm::Type *number = llvm::Type::getInt32Ty(context);
   struct Export {
     llvm::StringRef name;
     llvm::Type *result;
@@ -152,7 +153,22 @@ static void emitExports(llvm::Module &module, llvm::GlobalVariable *description,
       {"initial_state", status, {pointer, size, pointer}},
       {"run", status, {pointer, pointer, pointer, pointer, size}},
   };
-  for (const Export &each : exports) {
+  // A library without code for GPUs has nothing that opens a driver.
+  const Export deviceExports[] = {
+      {"create_cuda", status, {number, pointer}, true},
+      {"device", pointer, {pointer}},
+      {"cuda_devices", number, {pointer, size}},
+      {"context_stream", status, {pointer, pointer}},
+      {"context_reserve", status, {pointer, pointer}},
+      {"context_finish", status, {pointer}},
+      {"allocate", status, {pointer, size, pointer}},
+      {"free", nothing, {pointer, pointer}},
+      {"copy", status, {pointer, pointer, pointer}},
+  };
+  llvm::SmallVector<Export> all(std::begin(exports), std::end(exports));
+  if (!options.variants.empty())
+    all.append(std::begin(deviceExports), std::end(deviceExports));
+  for (const Export &each : all) {
     llvm::SmallVector<llvm::Type *> inner(each.parameters);
     if (each.takesDescription)
       inner.insert(inner.begin(), pointer);
@@ -253,8 +269,11 @@ gatefold::emitCode(mlir::ModuleOp module, const EmitOptions &options,
   if (!functions.run)
     return llvm::createStringError("the module has no function '%s'",
                                    runFunction.data());
+  auto variants = emitVariants(*translated, options);
+  if (!variants)
+    return variants.takeError();
   auto description =
-      emitDescription(*translated, *interface, options, functions);
+      emitDescription(*translated, *interface, options, functions, *variants);
   if (!description)
     return description.takeError();
   emitExports(*translated, *description, options);

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/emit/EmitDescription.h"
+#include "passes/emit/ConstantBuilder.h"
 #include "passes/emit/DimensionText.h"
-#include "llvm/IR/Constants.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -112,55 +112,31 @@ std::string gatefold::descriptionAsJson(const Interface &interface,
 //===----------------------------------------------------------------------===//
 
 namespace {
-class DescriptionEmitter {
+class DescriptionEmitter : ConstantBuilder {
 public:
+  /// `prefix`: what the names of the module's functions of sizes begin with.
   DescriptionEmitter(llvm::Module &module, const Interface &interface,
-                     const EmitOptions &options)
-      : module(module), interface(interface), options(options),
-        context(module.getContext()),
-        pointer(llvm::PointerType::getUnqual(context)) {}
+                     const EmitOptions &options, llvm::StringRef prefix = "")
+      : ConstantBuilder(module), interface(interface), options(options),
+        prefix(prefix) {}
 
-  llvm::Expected<llvm::GlobalVariable *> emit(const PackedFunctions &functions);
+  llvm::Expected<Constant *> emit(const PackedFunctions &functions,
+                                  llvm::ArrayRef<Constant *> variants);
 
 private:
-  Constant *integer(unsigned bits, int64_t value) {
-    return llvm::ConstantInt::get(llvm::Type::getIntNTy(context, bits), value,
-                                  /*IsSigned=*/true);
+  llvm::Function *getFunction(llvm::StringRef name) {
+    return module.getFunction((prefix + name).str());
   }
-  Constant *null() { return llvm::ConstantPointerNull::get(pointer); }
-  Constant *structure(llvm::ArrayRef<Constant *> fields) {
-    return llvm::ConstantStruct::getAnon(context, fields);
-  }
-  /// A private constant; its address.
-  llvm::GlobalVariable *global(Constant *value, unsigned alignment = 8) {
-    auto *variable = new llvm::GlobalVariable(
-        module, value->getType(), /*isConstant=*/true,
-        llvm::GlobalValue::PrivateLinkage, value, "gatefold.constant");
-    variable->setAlignment(llvm::Align(alignment));
-    variable->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-    return variable;
-  }
-  Constant *text(llvm::StringRef value) {
-    return global(llvm::ConstantDataArray::getString(context, value),
-                  /*alignment=*/1);
-  }
-  /// The address of an array, null where it is empty.
-  Constant *array(llvm::ArrayRef<Constant *> elements) {
-    if (elements.empty())
-      return null();
-    return global(llvm::ConstantArray::get(
-        llvm::ArrayType::get(elements.front()->getType(), elements.size()),
-        elements));
+  Constant *functionOrNull(llvm::Function *function) {
+    return function ? static_cast<Constant *>(function) : null();
   }
   Constant *tensor(const InterfaceTensor &tensor);
   Constant *tensors(llvm::ArrayRef<const InterfaceTensor *> list);
   llvm::Expected<Constant *> embedded();
 
-  llvm::Module &module;
   const Interface &interface;
   const EmitOptions &options;
-  llvm::LLVMContext &context;
-  llvm::PointerType *pointer;
+  llvm::StringRef prefix;
   int64_t nextSize = 0;
 };
 } // namespace
@@ -225,10 +201,8 @@ llvm::Expected<Constant *> DescriptionEmitter::embedded() {
             "embedded weight '%s' has %zu bytes, its parameter needs %llu",
             name.c_str(), bytes.size(),
             static_cast<unsigned long long>(needed));
-      data = global(llvm::ConstantDataArray::getRaw(
-                        llvm::StringRef(bytes.data(), bytes.size()),
-                        bytes.size(), llvm::Type::getInt8Ty(context)),
-                    arenaAlignment);
+      data =
+          ConstantBuilder::bytes({bytes.data(), bytes.size()}, arenaAlignment);
       ++found;
       break;
     }
@@ -240,8 +214,9 @@ llvm::Expected<Constant *> DescriptionEmitter::embedded() {
   return array(pointers);
 }
 
-llvm::Expected<llvm::GlobalVariable *>
-DescriptionEmitter::emit(const PackedFunctions &functions) {
+llvm::Expected<Constant *>
+DescriptionEmitter::emit(const PackedFunctions &functions,
+                         llvm::ArrayRef<Constant *> variants) {
   llvm::SmallVector<Constant *> symbols;
   for (const std::string &name : interface.dimensions)
     symbols.push_back(text(name));
@@ -269,16 +244,16 @@ DescriptionEmitter::emit(const PackedFunctions &functions) {
   if (!weights)
     return weights.takeError();
 
-  Constant *prepareArena = module.getFunction(prepareArenaFunction);
+  // What prepares is a function here, or a kernel of a variant.
+  llvm::Function *prepareArena = getFunction(prepareArenaFunction);
   if (functions.prepare && !prepareArena)
     return llvm::createStringError("the module has no function '%s'",
                                    prepareArenaFunction.data());
-  llvm::Function *usefulRanks = module.getFunction(usefulRanksFunction);
-  Constant *value = structure(
+  return structure(
       {integer(32, GATEFOLD_ABI_VERSION),
        integer(32, symbols.size()),
        text(interface.entry),
-       text(descriptionAsJson(interface, options)),
+       functions.run ? text(descriptionAsJson(interface, options)) : null(),
        array(symbols),
        integer(64, inputs.size()),
        integer(64, results.size()),
@@ -293,26 +268,40 @@ DescriptionEmitter::emit(const PackedFunctions &functions) {
        array(valueChecks),
        array(sizeChecks),
        integer(64, nextSize),
-       module.getFunction(sizesFunction),
-       module.getFunction(arenaFunction),
-       usefulRanks ? static_cast<Constant *>(usefulRanks) : null(),
-       functions.run,
-       functions.prepare ? prepareArena : null(),
-       functions.prepare ? static_cast<Constant *>(functions.prepare) : null(),
+       functionOrNull(getFunction(sizesFunction)),
+       functionOrNull(getFunction(arenaFunction)),
+       functionOrNull(getFunction(usefulRanksFunction)),
+       functionOrNull(functions.run),
+       functionOrNull(prepareArena),
+       functionOrNull(functions.prepare),
        *weights,
-       /*variant_count=*/integer(64, 0),
-       null()});
-  auto *description =
-      new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
-                               llvm::GlobalValue::ExternalLinkage, value,
-                               options.name + "_gatefold_description");
-  description->setAlignment(llvm::Align(8));
-  return description;
+       integer(64, variants.size()),
+       array(variants)});
 }
 
 llvm::Expected<llvm::GlobalVariable *>
 gatefold::emitDescription(llvm::Module &module, const Interface &interface,
                           const EmitOptions &options,
-                          const PackedFunctions &functions) {
-  return DescriptionEmitter(module, interface, options).emit(functions);
+                          const PackedFunctions &functions,
+                          llvm::ArrayRef<Constant *> variants) {
+  auto value =
+      DescriptionEmitter(module, interface, options).emit(functions, variants);
+  if (!value)
+    return value.takeError();
+  auto *description =
+      new llvm::GlobalVariable(module, (*value)->getType(), /*isConstant=*/true,
+                               llvm::GlobalValue::ExternalLinkage, *value,
+                               options.name + "_gatefold_description");
+  description->setAlignment(llvm::Align(8));
+  return description;
+}
+
+llvm::Expected<Constant *> gatefold::emitVariantDescription(
+    llvm::Module &module, const Interface &interface, llvm::StringRef prefix) {
+  // Weights are the library's, whatever computes.
+  EmitOptions none;
+  auto value = DescriptionEmitter(module, interface, none, prefix).emit({}, {});
+  if (!value)
+    return value.takeError();
+  return ConstantBuilder(module).global(*value);
 }

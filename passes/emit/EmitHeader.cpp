@@ -79,7 +79,12 @@ static constexpr llvm::StringLiteral dlpackText = R"(
 #ifdef __cplusplus
 extern "C" {
 #endif
-typedef enum { kDLCPU = 1 } DLDeviceType;
+typedef enum {
+  kDLCPU = 1,
+  kDLCUDA = 2,       /* a GPU; device_id counts them */
+  kDLCUDAHost = 3,   /* pinned memory of the host */
+  kDLCUDAManaged = 13
+} DLDeviceType;
 typedef struct {
   DLDeviceType device_type;
   int32_t device_id;
@@ -125,7 +130,9 @@ typedef enum @_status {
   %_MISSING_WEIGHT = 3,
   %_NOT_PREPARED = 4,
   %_OUT_OF_MEMORY = 5,
-  %_VERSION_MISMATCH = 6
+  %_VERSION_MISMATCH = 6,
+  %_NO_DEVICE = 7,        /* no GPU that this library has kernels for */
+  %_DEVICE_ERROR = 8      /* what the driver refused, in its words */
 } @_status;
 
 /* Holds prepared weights. After @_prepare it does not change, and any number of
@@ -183,6 +190,59 @@ const char *@_context_message(const @_context *context);
                DLTensor *const *results, void *workspace, size_t bytes);
 )";
 
+// The same for a library that has code for GPUs; it follows the declarations.
+static constexpr llvm::StringLiteral deviceDeclarations = R"(
+/* ---- On a GPU ----
+ *
+ * As @_create, for a GPU: `device` counts as CUDA does. The driver is opened here: this
+ * library is linked to nothing of CUDA. Where there is no driver, no GPU or no kernel for
+ * it the status is %_NO_DEVICE, and the model holds a message that says why, and nothing
+ * else: destroy it, and make one for the CPU.
+ *
+ * All functions above then speak of the GPU. @_prepare takes weights in the host's memory,
+ * or contiguous ones on the GPU, and returns when they are packed. Inputs and results of
+ * @_run are on the GPU (kDLCUDA of this device, kDLCUDAManaged) or in pinned memory of the
+ * host that it reaches (kDLCUDAHost); the last dimension is contiguous, and so is a state
+ * that its result overwrites.
+ *
+ * @_run puts work on the context's stream and returns: it waits for nothing, allocates
+ * nothing and copies nothing from or to the host, so a stream may capture it into a
+ * graph. The workspace is memory of the GPU at a multiple of 256, or null for the context's
+ * own, which @_context_reserve makes. Inputs, results and workspace stay alive until that work
+ * is done. Shapes are checked before anything is launched, values on the GPU by the GPU, ahead
+ * of the run: what it finds, @_context_finish tells. */
+@_status @_create_cuda(int32_t device, @_model **model);
+
+/* "NVIDIA H200 (sm_90), kernels for sm_90"; "CPU" for a model of the CPU. Lives as long as the
+ * model. */
+const char *@_device(const @_model *model);
+
+/* Writes a text of at most `bytes` bytes, its end included: a line for the driver and one
+ * for each GPU, or one that says why there is none. Returns the number of GPUs. */
+int32_t @_cuda_devices(char *text, size_t bytes);
+
+/* The stream (cudaStream_t, CUstream) that runs of this context go to; at first null, the
+ * default one. It belongs to the caller. */
+@_status @_context_stream(@_context *context, void *stream);
+
+/* Makes the context's own workspace large enough for such inputs, on the CPU too; one
+ * that has to grow waits until the device is idle. */
+@_status @_context_reserve(@_context *context, const DLTensor *const *inputs);
+
+/* Waits until all work on the context's stream is done, and tells how the last run ended: a
+ * value out of range, max, min or argmax of nothing (%_BAD_DATA), a fault of the device. Not
+ * while the stream captures. Of a graph it tells about the last replay. At once and %_OK on
+ * the CPU. */
+@_status @_context_finish(@_context *context);
+
+/* For programs without an allocator of their own: memory of the model's device, and a copy
+ * between tensors of one shape and type, each contiguous, on the host or the device, in order
+ * with the context's stream; it waits. */
+@_status @_allocate(@_model *model, size_t bytes, void **memory);
+void @_free(@_model *model, void *memory);
+@_status @_copy(@_context *context, DLTensor *to, const DLTensor *from);
+)";
+
 static void printTemplate(llvm::raw_ostream &out, llvm::StringRef text,
                           llvm::StringRef prefix) {
   std::string upper = constantName(prefix);
@@ -204,6 +264,12 @@ std::string gatefold::emitHeader(const gatefold_description &description,
       << ".so, the compiled " << forComment(description.name) << ".\n"
       << " * Made by gatefold. C11 and C++; needs the library and nothing "
          "else.\n";
+  if (description.variant_count > 0) {
+    out << " * It computes on the CPU, and has code for GPUs:";
+    for (int64_t i = 0; i < description.variant_count; ++i)
+      out << (i ? ", " : " ") << description.variants[i].target;
+    out << ".\n";
+  }
   if (description.symbol_count > 0) {
     out << " *\n * Open dimensions, which may differ in each run:";
     for (int32_t i = 0; i < description.symbol_count; ++i)
@@ -238,6 +304,8 @@ std::string gatefold::emitHeader(const gatefold_description &description,
     out << " */\n";
   }
   printTemplate(out, declarations, name);
+  if (description.variant_count > 0)
+    printTemplate(out, deviceDeclarations, name);
   out << "\n#ifdef __cplusplus\n}\n#endif\n\n#endif /* " << guard << " */\n";
   return text;
 }

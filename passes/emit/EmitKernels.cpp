@@ -11,6 +11,7 @@
 
 #include "passes/emit/EmitKernels.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -87,6 +88,28 @@ generate(llvm::Module &module, llvm::TargetMachine &machine, KernelForm form) {
   }
   return std::make_unique<llvm::SmallVectorMemoryBuffer>(
       std::move(code), /*RequiresNullTerminator=*/false);
+}
+
+KernelLaunch KernelLaunch::read(mlir::ModuleOp module, llvm::StringRef name) {
+  KernelLaunch launch;
+  auto kernels = module.lookupSymbol<mlir::gpu::GPUModuleOp>(kernelsModule);
+  auto kernel = kernels ? kernels.lookupSymbol<mlir::LLVM::LLVMFuncOp>(name)
+                        : mlir::LLVM::LLVMFuncOp();
+  if (!kernel)
+    return launch;
+  launch.name = name.str();
+  for (llvm::StringRef attribute :
+       {mlir::NVVM::NVVMDialect::getMaxntidAttrName(),
+        mlir::NVVM::NVVMDialect::getReqntidAttrName()})
+    if (auto threads =
+            kernel->getAttrOfType<mlir::DenseI32ArrayAttr>(attribute))
+      launch.threads = threads.asArrayRef().front();
+  if (auto bytes = kernel->getAttrOfType<mlir::IntegerAttr>(sharedBytesName))
+    launch.sharedBytes = bytes.getInt();
+  auto words = kernel->getAttrOfType<mlir::ArrayAttr>(argumentWordsName);
+  for (auto entry : words.getAsRange<mlir::DenseI64ArrayAttr>())
+    launch.words.emplace_back(entry.asArrayRef());
+  return launch;
 }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>

@@ -8,6 +8,8 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace gatefold {
 
@@ -21,14 +23,40 @@ enum class KernelForm { LlvmIr, Bitcode, Ptx };
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 emitKernels(mlir::ModuleOp module, llvm::StringRef target, KernelForm form);
 
-/// PTX to the machine code of one kind of GPU, a cubin, by NVIDIA's `ptxas`. It
-/// is looked for on PATH, then in the folder `bin` of what CUDA_ROOT, CUDA_HOME
-/// and CUDA_PATH name.
+/// How a kernel is launched.
+struct KernelLaunch {
+  std::string name;
+  int32_t threads = 0;
+  /// Of dynamic shared memory.
+  int64_t sharedBytes = 0;
+  /// The words of each tensor's descriptor, then of the arena's, that are its
+  /// parameters (passes/gpu/Kernels.h).
+  std::vector<std::vector<int64_t>> words;
+
+  bool exists() const { return !words.empty(); }
+  /// From a module that the phase `nvvm` left, which may have no such kernel.
+  static KernelLaunch read(mlir::ModuleOp module, llvm::StringRef kernel);
+};
+
+/// PTX to the machine code of one kind of GPU, a cubin, by NVIDIA's `ptxas`.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 assemblePtx(const llvm::MemoryBuffer &ptx, llvm::StringRef target);
 
-/// Where `ptxas` is; the error names where it was looked for.
-llvm::Expected<std::string> findPtxas();
+/// PTX and the cubin that is made of it in one image, a fatbin, by NVIDIA's
+/// `ptxas` and `fatbinary`.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+emitFatbin(const llvm::MemoryBuffer &ptx, llvm::StringRef target);
+
+/// What a driver is to load.
+struct DeviceImage {
+  /// A fatbin, or PTX where a tool is missing.
+  std::unique_ptr<llvm::MemoryBuffer> code;
+  /// The tool that is missing, and where it was looked for; empty for a fatbin.
+  std::string missing;
+};
+llvm::Expected<DeviceImage>
+emitDeviceImage(std::unique_ptr<llvm::MemoryBuffer> ptx,
+                llvm::StringRef target);
 
 } // namespace gatefold
 

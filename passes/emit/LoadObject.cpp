@@ -56,6 +56,15 @@ static llvm::Error defineRuntime(orc::LLJIT &jit) {
   add("gatefold_workspace_size", &gatefold_workspace_size);
   add("gatefold_initial_state", &gatefold_initial_state);
   add("gatefold_run", &gatefold_run);
+  add("gatefold_create_cuda", &gatefold_create_cuda);
+  add("gatefold_device", &gatefold_device);
+  add("gatefold_cuda_devices", &gatefold_cuda_devices);
+  add("gatefold_context_stream", &gatefold_context_stream);
+  add("gatefold_context_reserve", &gatefold_context_reserve);
+  add("gatefold_context_finish", &gatefold_context_finish);
+  add("gatefold_allocate", &gatefold_allocate);
+  add("gatefold_free", &gatefold_free);
+  add("gatefold_copy", &gatefold_copy);
   return jit.getMainJITDylib().define(orc::absoluteSymbols(std::move(symbols)));
 }
 

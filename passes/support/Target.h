@@ -89,6 +89,8 @@ inline bool isGpuName(llvm::StringRef target) {
 /// A GPU by its compute capability (`sm_80`, `sm_90a`); the error names all
 /// that are known.
 llvm::Expected<TargetDescription> describeGpu(llvm::StringRef target);
+/// All that are known.
+llvm::SmallVector<llvm::StringRef> getGpuNames();
 
 } // namespace gatefold
 

@@ -27,6 +27,13 @@ static constexpr Gpu gpus[] = {
     {"sm_120", 170, 1536, 100, 96, 87},
 };
 
+SmallVector<StringRef> gatefold::getGpuNames() {
+  SmallVector<StringRef> names;
+  for (const Gpu &gpu : gpus)
+    names.push_back(gpu.name);
+  return names;
+}
+
 llvm::Expected<TargetDescription> gatefold::describeGpu(StringRef target) {
   const Gpu *gpu = llvm::find_if(
       gpus, [&](const Gpu &entry) { return entry.name == target; });

@@ -77,7 +77,8 @@ cl::opt<std::string> floatType("float", cl::desc("the model's float type"),
                                cl::init("f32"), ON_PROGRAM);
 cl::list<std::string> target("target",
                              cl::desc("native, x86-64-v3, x86-64-v4, aarch64, "
-                                      "or a GPU: sm_80, sm_90, ..."),
+                                      "or a GPU: sm_80, sm_90, ...; `compile` "
+                                      "takes several"),
                              cl::value_desc("T"), ON_CODE);
 cl::opt<bool> naive("naive", cl::desc("without fusion, tiling or reduced work"),
                     ON_CODE);
@@ -104,7 +105,7 @@ cl::opt<std::string>
     emit("emit",
          cl::desc("a phase (import, simplify, fuse, schedule, "
                   "tile, split, bufferize, then cpu or gpu and nvvm), or "
-                  "llvm, asm, object, library, ptx, cubin"),
+                  "llvm, asm, object, library, ptx, cubin, fatbin"),
          cl::value_desc("WHAT"), cl::cat(category), cl::sub(compileCommand));
 cl::opt<std::string> output("o", cl::desc("output file; - is standard output"),
                             cl::value_desc("OUT"), cl::cat(category),
@@ -134,7 +135,8 @@ cl::opt<std::string> compare("compare",
                                       "where they differ"),
                              cl::value_desc("FILE"), cl::cat(category),
                              cl::sub(runCommand));
-cl::opt<std::string> device("device", cl::desc("cpu, or emulator: of a GPU"),
+cl::opt<std::string> device("device",
+                            cl::desc("cpu, cuda, or emulator: of a GPU"),
                             cl::value_desc("DEVICE"), cl::init("cpu"), ON_RUN);
 cl::opt<unsigned>
     threads("threads",
@@ -228,26 +230,64 @@ bool parseScheduleOption(CommandLine &line) {
   return fail("--schedule: " + fault.message, fault.hint), false;
 }
 
-/// GPUs are emulated in `run`; code for them is made in `compile`.
-bool checkDevice(CommandLine &line) {
-  bool isEmulator = line.device == "emulator";
-  if (line.device != "cpu" && !isEmulator)
-    return fail("--device " + line.device + ": there are cpu and emulator"),
+bool parseTargets(CommandLine &line) {
+  line.targetGiven = !target.empty();
+  if (target.size() > 1 && line.command != Command::Compile)
+    return fail("one --target at a time, found " +
+                    std::to_string(target.size()),
+                "`compile` takes several"),
            false;
+  bool hasCpu = false;
+  for (const std::string &name : target) {
+    if (auto known = TargetDescription::describe(name); !known)
+      return fail("--target " + name + ": " + toString(known.takeError())),
+             false;
+    if (llvm::is_contained(line.targets, name))
+      return fail("--target " + name + " is given twice"), false;
+    line.targets.push_back(name);
+    if (isGpuName(name))
+      continue;
+    if (hasCpu)
+      return fail("--target " + line.target + " and --target " + name +
+                      " are both CPUs: a library holds code for one",
+                  "several may be GPUs: --target native --target sm_80 "
+                  "--target sm_90"),
+             false;
+    hasCpu = true;
+    line.target = name;
+  }
+  if (target.size() == 1)
+    line.target = target.front();
+  return true;
+}
+
+constexpr StringLiteral devices[] = {"cpu", "cuda", "emulator"};
+
+/// GPUs compute in `run` and `bench`; code for them is made in `compile`.
+bool checkDevice(CommandLine &line) {
+  if (!llvm::is_contained(devices, line.device))
+    return fail("--device " + line.device + ": there are " +
+                join(ArrayRef(devices), ", ")),
+           false;
+  bool isEmulator = line.device == "emulator";
   if (isEmulator && line.command != Command::Run)
     return fail("--device emulator: an emulator tells nothing about time"),
            false;
   if (isEmulator && !line.targetGiven)
     line.target = "sm_80";
   bool isGpu = isGpuName(line.target);
-  if (isEmulator && !isGpu)
-    return fail("--device emulator: --target " + line.target + " is no GPU",
+  bool needsGpu = isEmulator || (line.device == "cuda" && line.targetGiven);
+  if (needsGpu && !isGpu)
+    return fail("--device " + line.device + ": --target " + line.target +
+                    " is no GPU",
                 "--target sm_80"),
            false;
-  if (isGpu && !isEmulator && line.command != Command::Compile)
+  bool computes =
+      line.command == Command::Run || line.command == Command::Bench;
+  if (isGpu && line.device == "cpu" && computes)
     return fail("--target " + line.target + " is a GPU, and --device is cpu",
-                line.command == Command::Run ? "--device emulator"
-                                             : "`compile` makes code for it"),
+                line.command == Command::Run ? "--device cuda or emulator"
+                                             : "--device cuda"),
            false;
   return true;
 }
@@ -339,7 +379,7 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
   }
   if (!parseDimensions(line) || !parseArguments(line) ||
       !parseTensorOptions(line) || !parseScheduleOption(line) ||
-      !parseOutputs(line))
+      !parseOutputs(line) || !parseTargets(line))
     return std::nullopt;
   const std::pair<const cl::Option &, const char *> ofTexts[] = {
       {entry, "--entry"},    {arguments, "--arg"},
@@ -353,15 +393,8 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
   for (const auto &[option, name] : ofTexts)
     if (option.getNumOccurrences())
       line.textOptions.push_back(name);
-  line.targetGiven = target.getNumOccurrences();
   line.importFolders = importFolders;
   line.importFolders.push_back(libraryFolder());
-  if (target.size() > 1) {
-    fail("one --target at a time, found " + std::to_string(target.size()));
-    return std::nullopt;
-  }
-  if (!target.empty())
-    line.target = target.front();
   line.device = device;
   line.naive = naive;
   line.fastMath = fastMath;

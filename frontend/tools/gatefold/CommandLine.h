@@ -33,7 +33,12 @@ struct CommandLine {
   /// where that is settled, take none of them.
   std::vector<std::string> textOptions;
   std::vector<std::string> importFolders; // -I, then the library
+  /// As given, in order.
+  std::vector<std::string> targets;
+  /// What code is made for; of several targets it is the CPU.
   std::string target = "native";
+  /// The GPUs whose code a library or an object holds beside it.
+  std::vector<std::string> gpuTargets;
   bool targetGiven = false;
   std::string device = "cpu";
   bool naive = false;

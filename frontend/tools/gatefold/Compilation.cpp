@@ -73,6 +73,13 @@ Compilation::Compilation(const CommandLine &line)
 
 Compilation::~Compilation() = default;
 
+/// A phase, as --timing lists it: with the target where there are several.
+std::string Compilation::describePhase(StringRef phase,
+                                       StringRef target) const {
+  bool isOneOfSeveral = !line.gpuTargets.empty() && isGpuName(target);
+  return (isOneOfSeveral ? target + " " + phase : Twine(phase)).str();
+}
+
 template <typename Work> auto Compilation::timed(StringRef phase, Work work) {
   progress.show(line.files.front() + ": " + phase);
   auto start = std::chrono::steady_clock::now();
@@ -182,8 +189,8 @@ ExitStatus Compilation::loadModule() {
 }
 
 /// What gf-choose-algorithms wrote on the operations.
-void Compilation::collectScheduled() {
-  module->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
+void Compilation::collectScheduled(mlir::ModuleOp program) {
+  program->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
     const ScheduledKind *kind = findScheduledKind(op);
     if (!kind)
       return;
@@ -200,6 +207,9 @@ void Compilation::collectScheduled() {
     scheduled.push_back(std::move(entry));
   });
   // An unused choice is a slip: the operation may be named by another word.
+  // Every target has the same operations.
+  if (std::exchange(isScheduleCollected, true))
+    return;
   ScheduleFault fault;
   std::optional<Schedule> given = parseSchedule(line.schedule, fault);
   for (const ScheduledKind &kind : getScheduledKinds())
@@ -218,18 +228,52 @@ ExitStatus Compilation::lower(StringRef last) {
   }
   if (last == "import")
     return Done;
-  // A pass that refuses what the user wrote reports it with its place; these
-  // messages read as all others do.
-  SourceMgr manager;
-  ModuleDiagnostics handler(*context, manager, line.json);
   bool keepsRemarks = line.remarks || line.command == Command::Report;
   if (keepsRemarks &&
       mlir::failed(enableRemarks(*context, line.remarks, remarks))) {
     fail("remarks cannot be enabled");
     return OurFault;
   }
+  for (const std::string &gpu : line.gpuTargets) {
+    Variant &variant = variants.emplace_back();
+    variant.target = gpu;
+    variant.kernels = module->clone();
+    if (ExitStatus status =
+            runPhases(*variant.kernels, gpu, last, &variant.host))
+      return status;
+  }
+  // A report also asks for the sizes of a GPU's program.
+  bool isEmulated = line.device == "emulator" ||
+                    (line.command == Command::Report && isGpuName(line.target));
+  return runPhases(*module, line.target, last,
+                   isEmulated ? &hostModule : nullptr);
+}
+
+/// Leaves of a program in buffers the functions of its sizes: kernels do the
+/// rest.
+static void keepSizes(mlir::ModuleOp program) {
+  for (StringRef name : {runFunction, prepareFunction})
+    if (auto function = program.lookupSymbol<mlir::func::FuncOp>(name)) {
+      mlir::Block &body = function.getBody().front();
+      while (mlir::Operation *last = body.getTerminator()->getPrevNode())
+        last->erase();
+    }
+}
+
+/// Takes a program through the phases of a target. `host`, where it is given,
+/// becomes the functions of its sizes for this machine.
+ExitStatus Compilation::runPhases(mlir::ModuleOp program, StringRef target,
+                                  StringRef last,
+                                  mlir::OwningOpRef<mlir::ModuleOp> *host) {
+  // A pass that refuses what the user wrote reports it with its place; these
+  // messages read as all others do.
+  SourceMgr manager;
+  ModuleDiagnostics handler(*context, manager, line.json);
+  bool isOneOfSeveral = !line.gpuTargets.empty();
+  if (line.remarks && isOneOfSeveral)
+    note("remarks for " + target + ":");
   for (const Phase &phase : getPhases()) {
-    if (!phase.isFor(line.target))
+    if (!phase.isFor(target))
       continue;
     mlir::PassManager passes(context.get());
     // Once a phase instead of after each pass, which takes a fifth of the time;
@@ -237,15 +281,17 @@ ExitStatus Compilation::lower(StringRef last) {
     passes.enableVerifier(false);
     PipelineOptions pipelineOptions;
     pipelineOptions.naive = line.naive;
-    pipelineOptions.target = line.target;
+    pipelineOptions.target = target;
     pipelineOptions.fastMath = line.fastMath;
     pipelineOptions.schedule = line.schedule;
     phase.build(passes, pipelineOptions);
-    bool succeeded = timed(phase.name, [&] {
-      return mlir::succeeded(passes.run(*module)) &&
-             mlir::succeeded(mlir::verify(*module));
+    bool succeeded = timed(describePhase(phase.name, target), [&] {
+      return mlir::succeeded(passes.run(program)) &&
+             mlir::succeeded(mlir::verify(program));
     });
     if (!succeeded) {
+      if (isOneOfSeveral)
+        note("this is about --target " + target);
       if (!text || handler.isUnsupported())
         return InputFault;
       fail("the phase `" + phase.name + "` failed on a checked program",
@@ -253,16 +299,18 @@ ExitStatus Compilation::lower(StringRef last) {
       return OurFault;
     }
     if (phase.name == "schedule")
-      collectScheduled();
+      collectScheduled(program);
     if (phase.name == last)
       break;
-    if (phase.name == "bufferize" && line.device == "emulator")
-      hostModule = module->clone();
+    if (phase.name == "bufferize" && host) {
+      *host = program.clone();
+      keepSizes(**host);
+    }
   }
-  return hostModule ? lowerHost() : Done;
+  return host && *host ? lowerHost(**host, target) : Done;
 }
 
-ExitStatus Compilation::lowerHost() {
+ExitStatus Compilation::lowerHost(mlir::ModuleOp host, StringRef target) {
   for (const Phase &phase : getPhases()) {
     if (phase.target != PhaseTarget::Cpu)
       continue;
@@ -270,9 +318,8 @@ ExitStatus Compilation::lowerHost() {
     PipelineOptions pipelineOptions;
     pipelineOptions.naive = line.naive;
     phase.build(passes, pipelineOptions);
-    bool succeeded = timed("host " + phase.name.str(), [&] {
-      return mlir::succeeded(passes.run(*hostModule));
-    });
+    bool succeeded = timed(describePhase("host", target),
+                           [&] { return mlir::succeeded(passes.run(host)); });
     if (!succeeded) {
       fail("the phase `" + phase.name + "` failed for the host of a GPU",
            "this is a fault of Gatefold: please report it with the text");
@@ -303,6 +350,33 @@ ExitStatus Compilation::emit(CodeForm form,
   return Done;
 }
 
+ExitStatus Compilation::emitVariants() {
+  for (Variant &variant : variants) {
+    auto ptx = timed(describePhase("ptx", variant.target), [&] {
+      return emitKernels(*variant.kernels, variant.target, KernelForm::Ptx);
+    });
+    if (!ptx) {
+      fail(toString(ptx.takeError()));
+      return InputFault;
+    }
+    auto image = timed(describePhase("fatbin", variant.target), [&] {
+      return emitDeviceImage(std::move(*ptx), variant.target);
+    });
+    if (!image) {
+      fail(toString(image.takeError()));
+      return InputFault;
+    }
+    if (!image->missing.empty() && &variant == &variants.front())
+      warn("the code for GPUs is PTX alone: machine code needs " +
+               image->missing,
+           "a driver compiles PTX when a program loads it, which takes "
+           "seconds");
+    options.variants.push_back(
+        {variant.target, *variant.kernels, *variant.host, std::move(*image)});
+  }
+  return Done;
+}
+
 ExitStatus Compilation::emit(KernelForm form,
                              std::unique_ptr<MemoryBuffer> &code) {
   auto emitted =
@@ -316,12 +390,19 @@ ExitStatus Compilation::emit(KernelForm form,
 }
 
 void Compilation::printTiming() const {
+  size_t width = 12;
   double total = 0;
   for (const auto &[phase, seconds] : timing) {
-    errs() << formatv("{0,-12} {1,9:f1} ms\n", phase, seconds * 1e3);
+    width = std::max(width, phase.size());
     total += seconds;
   }
-  errs() << formatv("{0,-12} {1,9:f1} ms\n", "total", total * 1e3);
+  auto print = [&](StringRef phase, double seconds) {
+    errs() << left_justify(phase, width)
+           << formatv(" {0,9:f1} ms\n", seconds * 1e3);
+  };
+  for (const auto &[phase, seconds] : timing)
+    print(phase, seconds);
+  print("total", total);
 }
 
 json::Value Compilation::timingJson() const {

@@ -34,17 +34,21 @@ public:
   /// Reads the text or the module and checks it. Inputs, where there are any,
   /// tell what the command line leaves open about a cell, func or attention.
   ExitStatus load(std::vector<OfferedInput> *inputs = nullptr);
-  /// Runs the phases up to and with `last`, or all of them.
+  /// Runs the phases up to and with `last`, or all of them: of the target, and
+  /// before them those of the GPUs beside it.
   ExitStatus lower(llvm::StringRef last = "");
   /// Prints the module as it stands.
   void print(llvm::raw_ostream &out);
   ExitStatus emit(CodeForm form, std::unique_ptr<llvm::MemoryBuffer> &code);
   /// The kernels, where the target is a GPU.
   ExitStatus emit(KernelForm form, std::unique_ptr<llvm::MemoryBuffer> &code);
+  /// Code for the GPUs beside the target, which objects then hold.
+  ExitStatus emitVariants();
 
   bool isText() const { return text; }
   /// The checked program; null for a module.
   const text::Program *getProgram() const { return program.get(); }
+  /// As the last phase left it.
   mlir::ModuleOp getModule() { return *module; }
   EmitOptions &emitOptions() { return options; }
 
@@ -60,8 +64,13 @@ public:
 private:
   ExitStatus loadText(std::vector<OfferedInput> *inputs);
   ExitStatus loadModule();
-  void collectScheduled();
-  ExitStatus lowerHost();
+  ExitStatus runPhases(mlir::ModuleOp program, llvm::StringRef target,
+                       llvm::StringRef last,
+                       mlir::OwningOpRef<mlir::ModuleOp> *host);
+  void collectScheduled(mlir::ModuleOp program);
+  ExitStatus lowerHost(mlir::ModuleOp host, llvm::StringRef target);
+  std::string describePhase(llvm::StringRef phase,
+                            llvm::StringRef target) const;
   template <typename Work> auto timed(llvm::StringRef phase, Work work);
 
   const CommandLine &line;
@@ -74,9 +83,15 @@ private:
   std::vector<PassRemark> remarks; // outlives the context
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// For a GPU that is emulated: the same program on its way to code for this
-  /// machine, whose description and functions of sizes are used.
+  /// Of a GPU that is emulated: what this machine does for it.
   mlir::OwningOpRef<mlir::ModuleOp> hostModule;
+  /// A GPU beside the target: its kernels, and what a machine does for it.
+  struct Variant {
+    std::string target;
+    mlir::OwningOpRef<mlir::ModuleOp> kernels, host;
+  };
+  std::vector<Variant> variants;
+  bool isScheduleCollected = false;
   std::vector<Scheduled> scheduled;
   EmitOptions options;
   std::vector<std::pair<std::string, double>> timing;

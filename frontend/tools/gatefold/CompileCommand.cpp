@@ -25,6 +25,7 @@ std::string formOf(StringRef output) {
       .Case(".mlir", "import")
       .Case(".ptx", "ptx")
       .Case(".cubin", "cubin")
+      .Case(".fatbin", "fatbin")
       .Default("");
 }
 
@@ -35,9 +36,14 @@ bool isPhase(StringRef what, StringRef target) {
          });
 }
 
+/// What holds code for GPUs beside that for a CPU.
+bool holdsVariants(StringRef what) {
+  return what == "object" || what == "library";
+}
+
 bool isCode(StringRef what, StringRef target) {
   if (isGpuName(target))
-    return llvm::is_contained({"llvm", "ptx", "cubin"}, what);
+    return llvm::is_contained({"llvm", "ptx", "cubin", "fatbin"}, what);
   return llvm::is_contained({"llvm", "asm", "object", "library"}, what);
 }
 
@@ -46,8 +52,10 @@ std::string allForms(StringRef target) {
   for (const Phase &phase : getPhases())
     if (phase.isFor(target))
       names += ", " + phase.name.str();
-  return names + (isGpuName(target) ? ", llvm, ptx or cubin for a GPU"
-                                    : ", llvm, asm, object or library");
+  return names + (isGpuName(target)
+                      ? ", llvm, ptx, cubin or fatbin for a GPU, or object or "
+                        "library for a GPU and a CPU"
+                      : ", llvm, asm, object or library");
 }
 
 /// Reads the weights to embed, which needs the description of the code that
@@ -108,9 +116,10 @@ ExitStatus emitForGpu(const CommandLine &line, StringRef what,
   KernelForm form = what == "llvm" ? KernelForm::LlvmIr : KernelForm::Ptx;
   if (ExitStatus status = compilation.emit(form, code))
     return status;
-  if (what != "cubin")
+  if (what != "cubin" && what != "fatbin")
     return Done;
-  auto assembled = assemblePtx(*code, line.target);
+  auto assembled = what == "cubin" ? assemblePtx(*code, line.target)
+                                   : emitFatbin(*code, line.target);
   if (!assembled) {
     fail(toString(assembled.takeError()));
     return InputFault;
@@ -138,6 +147,8 @@ ExitStatus compile(const CommandLine &line, StringRef what,
   }
   if (ExitStatus status = compilation.lower())
     return status;
+  if (ExitStatus status = compilation.emitVariants())
+    return status;
   std::vector<Weight> weights; // the embedded data stay here
   if (!line.weights.empty())
     if (ExitStatus status = embedWeights(line, compilation, weights))
@@ -160,18 +171,38 @@ ExitStatus compile(const CommandLine &line, StringRef what,
   return Done;
 }
 
+/// Takes the targets apart. A library or an object for GPUs is one for a CPU,
+/// too, which computes where there is no GPU.
+ExitStatus chooseTargets(CommandLine &line, StringRef what) {
+  if (!holdsVariants(what)) {
+    if (line.targets.size() == 1 || line.targets.empty())
+      return Done;
+    fail((line.emit.empty() ? "-o " + line.output : "--emit " + what) +
+             " is for one target, found " + join(line.targets, ", "),
+         "choose one; --emit library and object take several");
+    return CommandLineFault;
+  }
+  if (isGpuName(line.target))
+    line.target = "native";
+  llvm::copy_if(line.targets, std::back_inserter(line.gpuTargets), isGpuName);
+  return Done;
+}
+
 } // namespace
 
-ExitStatus runCompile(const CommandLine &line) {
+ExitStatus runCompile(const CommandLine &given) {
+  CommandLine line = given;
   std::string what = line.emit.empty() ? formOf(line.output) : line.emit;
   if (what.empty()) {
     fail(line.output.empty()
              ? std::string("compile needs -o OUT or --emit WHAT")
              : "-o " + line.output + ": the ending does not say what to make",
-         "-o libNAME.so, NAME.o, NAME.s, NAME.ll, NAME.ptx, NAME.cubin or "
-         "NAME.mlir, or --emit WHAT");
+         "-o libNAME.so, NAME.o, NAME.s, NAME.ll, NAME.ptx, NAME.cubin, "
+         "NAME.fatbin or NAME.mlir, or --emit WHAT");
     return CommandLineFault;
   }
+  if (ExitStatus status = chooseTargets(line, what))
+    return status;
   bool makesCode = isCode(what, line.target);
   if (!makesCode && !isPhase(what, line.target)) {
     fail((line.emit.empty() ? "-o " + line.output : "--emit " + what) +
@@ -180,7 +211,7 @@ ExitStatus runCompile(const CommandLine &line) {
   }
   bool toStandardOutput = line.output.empty() || line.output == "-";
   if (toStandardOutput &&
-      (what == "library" || what == "object" || what == "cubin")) {
+      llvm::is_contained({"library", "object", "cubin", "fatbin"}, what)) {
     fail("--emit " + what + " needs -o FILE");
     return CommandLineFault;
   }
@@ -194,13 +225,21 @@ ExitStatus runCompile(const CommandLine &line) {
          "--emit llvm, asm, object or library");
     return CommandLineFault;
   }
+  if (!line.gpuTargets.empty() && line.gpuTargets.size() == line.targets.size())
+    note("--target native is added: the " + what +
+         " computes on the CPU where there is no such GPU");
   Compilation compilation(line);
   if (!toStandardOutput)
     compilation.emitOptions().name = symbolPrefix(line.output);
   std::string header;
   ExitStatus status = compile(line, what, compilation, header);
   if (line.json && status == Done) {
-    json::Object document{{"file", line.output}, {"emitted", what}};
+    json::Array targets{line.target};
+    for (const std::string &gpu : line.gpuTargets)
+      targets.push_back(gpu);
+    json::Object document{{"file", line.output},
+                          {"emitted", what},
+                          {"targets", std::move(targets)}};
     if (!header.empty())
       document["header"] = header;
     if (line.timing)

@@ -203,8 +203,9 @@ ExitStatus runRun(const CommandLine &line) {
     return status;
   if (ExitStatus status = checkOutputs(line, session.description()))
     return status;
-  for (auto step : {&Session::prepare, &Session::readInputs,
-                    &Session::allocateResults, &Session::run})
+  for (auto step :
+       {&Session::prepare, &Session::readInputs, &Session::allocateResults,
+        &Session::run, &Session::fetchResults})
     if (ExitStatus status = (session.*step)())
       return status;
   if (ExitStatus status = writeResults(line, session))

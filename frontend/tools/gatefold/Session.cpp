@@ -16,6 +16,7 @@ namespace gatefold::tool {
 static constexpr unsigned defaultBlocks = 3;
 
 Session::~Session() {
+  onGpu.reset();
   if (context)
     functions.contextDestroy(context);
   if (model)
@@ -37,11 +38,15 @@ ExitStatus Session::open() {
 }
 
 ExitStatus Session::compile() {
-  compilation = std::make_unique<Compilation>(line);
+  if (line.device == "cuda")
+    chooseGpu();
+  compilation = std::make_unique<Compilation>(compiled);
   std::unique_ptr<MemoryBuffer> object;
   if (ExitStatus status = compilation->load(&offers))
     return status;
   if (ExitStatus status = compilation->lower())
+    return status;
+  if (ExitStatus status = compilation->emitVariants())
     return status;
   if (ExitStatus status = compilation->emit(CodeForm::Object, object))
     return status;
@@ -69,12 +74,18 @@ ExitStatus Session::compile() {
                gatefold_result_shapes,
                gatefold_workspace_size,
                gatefold_initial_state,
-               gatefold_run};
-  if (gatefold_create(described, &model) != GATEFOLD_OK) {
-    fail("the compiled model cannot be created");
-    return OurFault;
-  }
-  return Done;
+               gatefold_run,
+               gatefold_device,
+               gatefold_context_reserve,
+               gatefold_context_finish,
+               gatefold_allocate,
+               gatefold_free,
+               gatefold_copy};
+  return create(
+      [&](gatefold_model **made) { return gatefold_create(described, made); },
+      [&](gatefold_model **made) {
+        return gatefold_create_cuda(described, /*device=*/0, made);
+      });
 }
 
 ExitStatus Session::emulate() {
@@ -91,6 +102,12 @@ ExitStatus Session::emulate() {
 ExitStatus Session::openLibrary(StringRef path) {
   if (ExitStatus status = refuseTextOptions(line, "a library"))
     return status;
+  if (line.device == "emulator") {
+    fail(Twine("--device emulator is for texts and modules: ") + path +
+             " is a library, whose kernels are machine code",
+         "give the text that it was compiled from");
+    return CommandLineFault;
+  }
   bool isScheduled = !line.schedule.empty();
   if (line.naive || line.fastMath || line.targetGiven || line.remarks ||
       isScheduled) {
@@ -155,11 +172,28 @@ ExitStatus Session::openLibrary(StringRef path) {
     fail(*file + ": it describes no model");
     return InputFault;
   }
-  if (create(&model) != GATEFOLD_OK) {
-    fail(*file + ": the model cannot be created");
-    return InputFault;
+  gatefold_status (*createCuda)(int32_t, gatefold_model **) = nullptr;
+  if (line.device == "cuda") {
+    if (described->variant_count == 0) {
+      fail(*file + " has no code for GPUs",
+           "compile it for some: --target native --target sm_80");
+      return InputFault;
+    }
+    find(createCuda, "create_cuda");
+    find(functions.device, "device");
+    find(functions.contextReserve, "context_reserve");
+    find(functions.contextFinish, "context_finish");
+    find(functions.allocate, "allocate");
+    find(functions.free, "free");
+    find(functions.copy, "copy");
+    if (!missing.empty()) {
+      fail(*file + " lacks the function " + *prefix + "_" + missing);
+      return InputFault;
+    }
   }
-  return Done;
+  return this->create(create, [&](gatefold_model **made) {
+    return createCuda(/*device=*/0, made);
+  });
 }
 
 ExitStatus Session::prepare() {
@@ -180,10 +214,8 @@ ExitStatus Session::prepare() {
     fail(functions.message(model));
     return InputFault;
   }
-  if (functions.contextCreate(model, &context) != GATEFOLD_OK) {
-    fail(functions.message(model));
-    return InputFault;
-  }
+  if (ExitStatus status = modelFault(functions.contextCreate(model, &context)))
+    return status;
   return contextFault(
       functions.contextThreads(context, emulated ? 1 : line.threads));
 }
@@ -221,12 +253,13 @@ ExitStatus Session::allocateResults() {
   resultPointers.clear();
   for (HostTensor &result : results)
     resultPointers.push_back(result.dl());
-  return Done;
+  return isOnGpu ? moveToGpu() : Done;
 }
 
 ExitStatus Session::run() {
-  return contextFault(functions.run(context, inputPointers.data(),
-                                    resultPointers.data(), nullptr, 0));
+  if (ExitStatus status = launch())
+    return status;
+  return finish();
 }
 
 ExitStatus Session::workspaceSize(size_t &bytes) {

@@ -11,30 +11,18 @@
 
 #include "frontend/tools/gatefold/CommandLine.h"
 #include "frontend/tools/gatefold/Compilation.h"
+#include "frontend/tools/gatefold/DeviceTensors.h"
 #include "frontend/tools/gatefold/EmulatedModel.h"
+#include "frontend/tools/gatefold/ModelFunctions.h"
 #include "frontend/tools/gatefold/Tensors.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <map>
 
 namespace gatefold::tool {
 
-/// The functions of a compiled model, wherever they come from.
-struct ModelFunctions {
-  decltype(&gatefold_destroy) destroy = nullptr;
-  decltype(&gatefold_message) message = nullptr;
-  decltype(&gatefold_prepare) prepare = nullptr;
-  decltype(&gatefold_context_create) contextCreate = nullptr;
-  decltype(&gatefold_context_destroy) contextDestroy = nullptr;
-  decltype(&gatefold_context_message) contextMessage = nullptr;
-  decltype(&gatefold_context_threads) contextThreads = nullptr;
-  decltype(&gatefold_result_shapes) resultShapes = nullptr;
-  decltype(&gatefold_workspace_size) workspaceSize = nullptr;
-  decltype(&gatefold_initial_state) initialState = nullptr;
-  decltype(&gatefold_run) run = nullptr;
-};
-
 class Session {
 public:
-  explicit Session(const CommandLine &line) : line(line) {}
+  explicit Session(const CommandLine &line) : line(line), compiled(line) {}
   ~Session();
 
   /// Compiles a text or module, or loads a library or a folder that holds one.
@@ -47,12 +35,21 @@ public:
   /// Allocates results; `run` may then be called any number of times.
   ExitStatus allocateResults();
   ExitStatus run();
+  /// A run on a GPU takes two: the first one does not wait for it. Results come
+  /// to the host by the third.
+  ExitStatus launch();
+  ExitStatus finish();
+  ExitStatus fetchResults();
 
   const gatefold_description &description() const { return *described; }
   /// Null for a library.
   Compilation *getCompilation() { return compilation.get(); }
   std::vector<HostTensor> &getResults() { return results; }
   std::vector<HostTensor> &getInputs() { return inputs; }
+  /// What the GPU is called that computes; null for the CPU.
+  const char *getGpu() const {
+    return isOnGpu ? functions.device(model) : nullptr;
+  }
   /// Bytes of the workspace for the present inputs.
   ExitStatus workspaceSize(size_t &bytes);
 
@@ -61,6 +58,15 @@ private:
   ExitStatus compile();
   /// Puts the emulator behind the model that is loaded.
   ExitStatus emulate();
+  /// Chooses what is compiled for --device cuda, where there is a GPU.
+  void chooseGpu();
+  /// Makes the model: on a GPU where one is asked for and found.
+  ExitStatus
+  create(llvm::function_ref<gatefold_status(gatefold_model **)> onCpu,
+         llvm::function_ref<gatefold_status(gatefold_model **)> onGpu);
+  ExitStatus modelFault(gatefold_status status);
+  /// Copies the inputs to the GPU, and makes room for results and workspace.
+  ExitStatus moveToGpu();
   ExitStatus contextFault(gatefold_status status);
   ExitStatus addInput(OfferedInput &offer);
   /// Whether --dim names open dimensions and agrees with the inputs.
@@ -70,6 +76,8 @@ private:
   ExitStatus makeMissingInputs();
 
   const CommandLine &line;
+  CommandLine compiled;
+  bool isOnGpu = false;
   std::unique_ptr<Compilation> compilation;
   std::unique_ptr<LoadedModel> loaded;
   std::unique_ptr<EmulatedModel> emulated;
@@ -81,6 +89,7 @@ private:
   std::vector<OfferedInput> offers;
   std::vector<HostTensor> inputs, results;
   std::vector<bool> given;
+  std::unique_ptr<DeviceTensors> onGpu;
   std::vector<const DLTensor *> inputPointers;
   std::vector<DLTensor *> resultPointers;
 };

@@ -4,7 +4,7 @@
 import shutil
 
 import pytest
-from driver import COMMAND_LINE_FAULT, INPUT_FAULT, gatefold, refusal
+from driver import COMMAND_LINE_FAULT, INPUT_FAULT, gatefold, refusal, write
 
 GPU = ["--target", "sm_80"]
 
@@ -14,9 +14,11 @@ GPU = ["--target", "sm_80"]
     [
         (["--emit", "cpu", *GPU],
          "--emit cpu: expected import, simplify, fuse, schedule, tile, split, bufferize, gpu, nvvm, "
-         "llvm, ptx or cubin for a GPU"),
-        (["--emit", "object", *GPU], "--emit object: expected import, "),
-        (["-o", "libx.so", *GPU], "-o libx.so: expected import, "),
+         "llvm, ptx, cubin or fatbin for a GPU, or object or library for a GPU and a CPU"),
+        (["--emit", "asm", *GPU], "--emit asm: expected import, "),
+        (["--emit", "object", *GPU], "--emit object needs -o FILE"),
+        (["--emit", "fatbin", *GPU], "--emit fatbin needs -o FILE"),
+        (["--emit", "fatbin"], "--emit fatbin: expected import, "),
         (["--emit", "cubin", *GPU], "--emit cubin needs -o FILE"),
         (["--emit", "ptx", "--weights", "w.npz", *GPU],
          "--emit ptx: weights are embedded in code only that is for a CPU"),
@@ -31,9 +33,8 @@ def test_command_line_faults(small, arguments, message):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["run"], "--target sm_80 is a GPU, and --device is cpu\nhint: --device emulator"),
-        (["bench"], "--target sm_80 is a GPU, and --device is cpu\nhint: `compile` makes"),
-        (["report"], "--target sm_80 is a GPU, and --device is cpu\nhint: `compile` makes"),
+        (["run"], "--target sm_80 is a GPU, and --device is cpu\nhint: --device cuda or emulator"),
+        (["bench"], "--target sm_80 is a GPU, and --device is cpu\nhint: --device cuda"),
         (["bench", "--device", "emulator"], "--device emulator: an emulator tells nothing about"),
     ],
 )  # fmt: skip
@@ -51,26 +52,57 @@ def test_fast_math_is_said_on_the_module(small):
 @pytest.mark.parametrize("target", ["sm_70", "sm_", "sm_80x"])
 def test_unknown_gpu(small, target):
     message = refusal(
-        "compile", small, "--target", target, "--emit", "ptx", status=INPUT_FAULT
+        "compile", small, "--target", target, "--emit", "ptx", status=COMMAND_LINE_FAULT
     )
     assert (
-        f"no GPU '{target}' is known; there are sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_120"
+        f"--target {target}: no GPU '{target}' is known; there are sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_120"
         in message
     )
 
 
-def test_missing_assembler(small, tmp_path):
+@pytest.mark.parametrize("form, tool", [("cubin", "ptxas"), ("fatbin", "fatbinary")])
+def test_missing_tools(small, tmp_path, form, tool):
     environment = {"PATH": "/nowhere", "CUDA_HOME": "/nowhere/cuda"}
     message = refusal(
-        "compile", small, *GPU, "-o", tmp_path / "x.cubin", status=INPUT_FAULT, env=environment
+        "compile", small, *GPU, "-o", tmp_path / f"x.{form}", status=INPUT_FAULT, env=environment
     )
     assert (
-        "a cubin needs ptxas, of NVIDIA's toolkit, which is in none of: PATH, "
+        f"a {form} needs {tool}, of NVIDIA's toolkit, which is in none of: PATH, "
         "CUDA_ROOT (not set), CUDA_HOME (/nowhere/cuda/bin), CUDA_PATH (not set)" in message
     )
+
+
+@pytest.mark.parametrize("home", ["CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"])
+def test_an_assembler_that_fails(small, tmp_path, home):
+    """It is found in a toolkit that a variable names, and its words are passed on."""
+    (tmp_path / "bin").mkdir()
+    tool = write(tmp_path / "bin" / "ptxas", "#!/bin/sh\necho no such GPU\nexit 3\n")
+    tool.chmod(0o755)
+    message = refusal(
+        "compile", small, *GPU, "-o", tmp_path / "x.cubin", env={"PATH": "/bin", home: str(tmp_path)}
+    )
+    assert f"{tool} failed: no such GPU" in message
 
 
 @pytest.mark.skipif(not shutil.which("ptxas"), reason="no ptxas")
 def test_cubin(small, tmp_path):
     gatefold("compile", small, *GPU, "-o", tmp_path / "x.cubin")
     assert (tmp_path / "x.cubin").read_bytes().startswith(b"\x7fELF")
+
+
+@pytest.mark.skipif(
+    not (shutil.which("ptxas") and shutil.which("fatbinary")), reason="no ptxas and fatbinary"
+)
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_fatbin(small, tmp_path, target):
+    """It holds machine code and PTX, each behind a header that says which it is."""
+    path = tmp_path / "x.fatbin"
+    gatefold("compile", small, "--target", target, "-o", path)
+    image = path.read_bytes()
+    assert image.startswith(b"\x50\xed\x55\xba")
+    place, kinds = int.from_bytes(image[6:8], "little"), []
+    while place < len(image):
+        kinds.append(int.from_bytes(image[place : place + 2], "little"))
+        header = int.from_bytes(image[place + 4 : place + 8], "little")
+        place += header + int.from_bytes(image[place + 8 : place + 16], "little")
+    assert kinds == [2, 1]  # ELF, PTX

@@ -69,8 +69,14 @@ def test_nothing_is_done_behind_an_assertion(tmp_path):
 
 def test_command_line_faults(small):
     for options, message in [
-        (["--device", "gpu"], "--device gpu: there are cpu and emulator"),
+        (["--device", "gpu"], "--device gpu: there are cpu, cuda, emulator"),
         ([*EMULATED, "--target", "x86-64-v3"],
          "--device emulator: --target x86-64-v3 is no GPU\nhint: --target sm_80"),
     ]:  # fmt: skip
         assert message in refusal("run", small, *options, status=COMMAND_LINE_FAULT)
+
+
+def test_libraries_have_no_kernels_for_it(small_library):
+    message = refusal("run", small_library / "libsmall.so", *EMULATED, status=COMMAND_LINE_FAULT)
+    assert "--device emulator is for texts and modules: " in message
+    assert "libsmall.so is a library, whose kernels are machine code\nhint: give the text" in message

@@ -13,6 +13,7 @@
 #include "passes/schedule/Schedule.h"
 #include "passes/support/Algorithms.h"
 #include "passes/support/Entry.h"
+#include "passes/tile/TileAttentionRegisters.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_CHOOSEALGORITHMS
@@ -38,7 +39,7 @@ static void choosePlan(Operation *op, StringRef algorithm,
   AttentionBlocks blocks = chooseBlocks(attention, algorithm, target);
   if (!op->hasAttr(queryBlockName))
     op->setAttr(queryBlockName, builder.getI64IntegerAttr(blocks.queries));
-  if (algorithm == onlineAlgorithm && !op->hasAttr(keyBlockName))
+  if (algorithm != residentAlgorithm && !op->hasAttr(keyBlockName))
     op->setAttr(keyBlockName, builder.getI64IntegerAttr(blocks.keys));
 }
 
@@ -54,6 +55,17 @@ static LogicalResult checkSize(Operation *op, const ScheduledSize &size) {
          << " : i64";
 }
 
+/// What is wrong with a size of an attention, chosen by a user or written in
+/// the module.
+static InFlightDiagnostic refuseSize(Operation *op, StringRef attribute,
+                                     StringRef key, bool isChosenByUser) {
+  int64_t size = op->getAttrOfType<IntegerAttr>(attribute).getInt();
+  if (isChosenByUser)
+    return op->emitError("attention cannot be scheduled with ")
+           << key << '=' << size;
+  return op->emitError(attribute) << " is " << size;
+}
+
 /// Blocks of keys are whole panels, and what a sum adds up side by side.
 static LogicalResult checkKeyBlock(Operation *op, bool isChosenByUser,
                                    const TargetDescription &target) {
@@ -61,13 +73,48 @@ static LogicalResult checkKeyBlock(Operation *op, bool isChosenByUser,
   int64_t step = target.getKeyStep(Float32Type::get(op->getContext()));
   if (!keys || keys.getInt() % step == 0)
     return success();
-  InFlightDiagnostic error =
-      isChosenByUser
-          ? op->emitError("attention cannot be scheduled with key_block=")
-                << keys.getInt()
-          : op->emitError(keyBlockName) << " is " << keys.getInt();
-  return error << ", expected a multiple of " << step
-               << ", the keys that this target adds up side by side";
+  return refuseSize(op, keyBlockName, "key_block", isChosenByUser)
+         << ", expected a multiple of " << step
+         << ", the keys that this target adds up side by side";
+}
+
+/// Blocks in registers are whole tiles of as many warps as there are, and fit
+/// in shared memory.
+static LogicalResult checkRegisters(AttentionOp op,
+                                    const Schedule::Choice &choice,
+                                    const TargetDescription &target) {
+  constexpr int64_t mostQueries = 128, mostKeys = 256;
+  auto sizeOf = [&](StringRef name) {
+    auto size = op->getAttrOfType<IntegerAttr>(name);
+    return size ? size.getInt() : 0;
+  };
+  int64_t queries = sizeOf(queryBlockName), keys = sizeOf(keyBlockName);
+  if (queries && (queries % registerTile != 0 || queries > mostQueries ||
+                  !llvm::isPowerOf2_64(queries)))
+    return refuseSize(op, queryBlockName, "query_block",
+                      choice.sizes[0].has_value())
+           << ", expected 16, 32, 64 or 128, whole tiles of the warps of a "
+              "thread block, with the algorithm registers";
+  if (keys % registerTile != 0 || keys > mostKeys)
+    return refuseSize(op, keyBlockName, "key_block",
+                      choice.sizes[1].has_value())
+           << ", expected a multiple of " << registerTile << " up to "
+           << mostKeys << " with the algorithm registers";
+  // What has no form the lowering refuses, with its place.
+  if (!findRegistersProducts(op).obstacle.empty())
+    return success();
+  if (std::string why = whyNotInRegisters(op, target); !keys && !why.empty())
+    return op->emitError("attention cannot be scheduled as registers: ") << why;
+  AttentionBlocks chosen = chooseBlocks(op, registersAlgorithm, target);
+  AttentionBlocks blocks = {queries ? queries : chosen.queries,
+                            keys ? keys : chosen.keys};
+  int64_t bytes = needOfRegisters(op, blocks, target).sharedBytes;
+  if (bytes <= target.blockSharedBytes)
+    return success();
+  return op->emitError("attention cannot be scheduled as registers: blocks of ")
+         << blocks.queries << " queries and " << blocks.keys << " keys take "
+         << bytes << " bytes of shared memory, and a thread block has "
+         << target.blockSharedBytes;
 }
 
 /// What an algorithm makes of an operation, and what it spares.
@@ -78,6 +125,9 @@ static StringRef describe(Operation *op, StringRef algorithm) {
   if (algorithm == residentAlgorithm)
     return "attention: resident, a block of queries at a time, whose rows of "
            "scores stay in the cache";
+  if (algorithm == registersAlgorithm)
+    return "attention: registers, a block of queries for each thread block, a "
+           "block of keys at a time; scores and sums stay in registers";
   if (algorithm == onlineAlgorithm)
     return "attention: online, a block of queries and a block of keys at a "
            "time, with a running maximum and sum; no row of scores is stored";
@@ -90,7 +140,8 @@ static StringRef describe(Operation *op, StringRef algorithm) {
 
 /// Writes what the user chose, over what the operation says.
 static void applySchedule(Operation *op, const ScheduledKind &kind,
-                          const Schedule::Choice &choice) {
+                          const Schedule::Choice &choice,
+                          const TargetDescription &target) {
   Builder builder(op->getContext());
   if (choice.algorithm)
     op->setAttr(algorithmName, builder.getStringAttr(*choice.algorithm));
@@ -99,8 +150,8 @@ static void applySchedule(Operation *op, const ScheduledKind &kind,
       op->setAttr(size.attribute, builder.getI64IntegerAttr(*number));
   // Only some algorithms have the sizes.
   if (choice.isGiven() && !op->hasAttr(algorithmName))
-    op->setAttr(algorithmName,
-                builder.getStringAttr(findAlgorithmOf(kind, choice)));
+    op->setAttr(algorithmName, builder.getStringAttr(findAlgorithmOf(
+                                   kind, choice, chooseAlgorithm(op, target))));
   if (choice.isGiven() && choice.algorithm != naiveAlgorithm.str())
     op->setAttr(algorithmGivenName, builder.getUnitAttr());
 }
@@ -138,7 +189,7 @@ struct ChooseAlgorithms
   LogicalResult choose(Operation *op, const ScheduledKind &kind,
                        const TargetDescription &target) {
     const Schedule::Choice &choice = given.of(kind);
-    applySchedule(op, kind, choice);
+    applySchedule(op, kind, choice, target);
     if (!op->hasAttr(algorithmName))
       op->setAttr(
           algorithmName,
@@ -164,8 +215,22 @@ struct ChooseAlgorithms
       if (failed(checkSize(op, size)))
         return failure();
     }
-    if (failed(checkKeyBlock(op, isKeyBlockGiven, target)))
+    auto attention = dyn_cast<AttentionOp>(op);
+    bool isInRegisters = chosen.getValue() == registersAlgorithm;
+    if (isInRegisters && !target.isGpu())
+      return op->emitError(
+          "attention cannot be scheduled as registers: this "
+          "target is no GPU, whose threads share the registers "
+          "of a block; there is resident or online");
+    if (failed(isInRegisters ? checkRegisters(attention, choice, target)
+                             : checkKeyBlock(op, isKeyBlockGiven, target)))
       return failure();
+    if (attention && target.isGpu() && !naive && !isInRegisters &&
+        !choice.isGiven())
+      if (std::string why = whyNotInRegisters(attention, target); !why.empty())
+        remark::missed(op->getLoc(), remark::RemarkOpts::name("algorithm")
+                                         .category("gf-choose-algorithms"))
+            << "attention: not in registers, for " + why;
     choosePlan(op, chosen.getValue(), target);
     remark::analysis(
         op->getLoc(),

@@ -7,7 +7,7 @@
 
 #include "passes/schedule/CostModel.h"
 #include "passes/support/Algorithms.h"
-#include "passes/tile/TileAttentionOnline.h"
+#include "passes/tile/TileAttentionRegisters.h"
 
 using namespace mlir;
 using namespace gatefold;
@@ -23,6 +23,15 @@ static int64_t scoreBytes(AttentionOp op, int64_t keys) {
          std::clamp<int64_t>(maps, 1, 1 << 10) * 4;
 }
 
+/// Number of an attention's queries.
+static int64_t countQueries(AttentionOp op) {
+  auto query = cast<RankedTensorType>(op.getQueries().front().getType());
+  return query.getDimSize(
+      query.getRank() - 1 -
+      cast<RankedTensorType>(op.getQueryArguments().front().getType())
+          .getRank());
+}
+
 /// Whether an attention's rows of scores are far too long for the second cache,
 /// and blocks of keys cost no more products. Measured: with as many products
 /// it is as fast up to one and a half times the cache, by a tenth faster at
@@ -31,11 +40,7 @@ static bool paysOnline(AttentionOp op, const TargetDescription &target) {
   auto key = cast<RankedTensorType>(op.getKeyArguments().front().getType());
   if (key.isDynamicDim(0))
     return false;
-  auto query = cast<RankedTensorType>(op.getQueries().front().getType());
-  int64_t queries = query.getDimSize(
-      query.getRank() - 1 -
-      cast<RankedTensorType>(op.getQueryArguments().front().getType())
-          .getRank());
+  int64_t queries = countQueries(op);
   if (ShapedType::isDynamic(queries) || queries > leastQueries)
     queries = leastQueries;
   if (queries * scoreBytes(op, key.getDimSize(0)) / 2 < target.secondCacheBytes)
@@ -44,11 +49,110 @@ static bool paysOnline(AttentionOp op, const TargetDescription &target) {
   return products && products->separate == products->together;
 }
 
+//===----------------------------------------------------------------------===//
+// Attention in registers
+//===----------------------------------------------------------------------===//
+
+/// Of a thread block's queries M and of K keys at a time. A warp has 16 rows at
+/// a time, of which a thread has two, and of each 8 columns two elements: a
+/// tile of 16 rows and n columns of f32 takes n / 2 registers, one of 16 bits n
+/// / 4.
+///
+///   sums:    E / 2 for each product with values of E columns
+///   scores:  K / 2, of one map at a time
+///   powers:  K / 2 or K / 4 for each product with values
+///   queries: D / 4 for each product with 16-bit keys of D columns, if these
+///   are
+///            few; else they stay in shared memory
+///   the rest: addresses, maxima and sums, keys and values on their way
+///
+/// Shared memory holds two stages of K rows of all keys and values, and M rows
+/// of queries. Two maps, D = 64, E = 128 in 16 bits, K = 32: 128 + 16 + 16 + 32
+/// and the rest, where `ptxas` was seen to use 245 to 253.
+static RegistersNeed needOf(const RegistersProducts &products,
+                            AttentionBlocks blocks,
+                            const TargetDescription &target) {
+  constexpr int64_t rest = 56, fewQueryRegisters = 32, stages = 2;
+  int64_t warps = target.blockThreads / TargetDescription::warpThreads;
+  int64_t tiles = llvm::divideCeil(blocks.queries, registerTile * warps);
+  int64_t sums = 0, powers = 0, queries = 0, rowBytes = 0, queryBytes = 0;
+  for (const RegistersProducts::Product &score : products.scores) {
+    if (score.bytes == 2)
+      queries += score.columns / 4;
+    if (!score.isShared)
+      rowBytes += score.columns * score.bytes;
+    queryBytes += score.columns * score.bytes;
+  }
+  for (const RegistersProducts::Product &value : products.values) {
+    sums += value.columns / 2;
+    powers += blocks.keys * value.bytes / 8;
+    if (!value.isShared)
+      rowBytes += value.columns * value.bytes;
+  }
+  if (queries > fewQueryRegisters)
+    queries = 0;
+  return {tiles * (sums + blocks.keys / 2 + powers + queries) + rest,
+          stages * blocks.keys * rowBytes + blocks.queries * queryBytes};
+}
+
+RegistersNeed gatefold::needOfRegisters(AttentionOp op, AttentionBlocks blocks,
+                                        const TargetDescription &target) {
+  return needOf(findRegistersProducts(op), blocks, target);
+}
+
+/// As many keys as fit, with as many queries as there are warps for; keys are 0
+/// where none fit.
+static AttentionBlocks chooseRegisters(AttentionOp op,
+                                       const RegistersProducts &products,
+                                       const TargetDescription &target) {
+  // More keys spare little, and are more columns to hide at the ends.
+  constexpr int64_t mostKeys = 64, mostQueries = 128;
+  // PTX has no more for a thread.
+  int64_t mostRegisters =
+      std::min<int64_t>(255, target.multiprocessorRegisters /
+                                 std::max<int64_t>(target.blockThreads, 1));
+  auto key = cast<RankedTensorType>(op.getKeyArguments().front().getType());
+  int64_t queries = countQueries(op), keyCount = key.getDimSize(0);
+  int64_t most = mostQueries;
+  if (!ShapedType::isDynamic(queries))
+    while (most > registerTile && most / 2 >= queries)
+      most /= 2;
+  int64_t longest = mostKeys;
+  if (!ShapedType::isDynamic(keyCount))
+    longest = std::min<int64_t>(
+        longest, llvm::alignTo(std::max<int64_t>(keyCount, 1), registerTile));
+  for (int64_t rows = most; rows >= std::min<int64_t>(most, mostQueries / 2);
+       rows /= 2)
+    for (int64_t keys = longest; keys >= registerTile;
+         keys = llvm::alignDown(keys / 2, registerTile)) {
+      RegistersNeed need = needOf(products, {rows, keys}, target);
+      if (need.registers <= mostRegisters &&
+          need.sharedBytes <= target.blockSharedBytes)
+        return {rows, keys};
+    }
+  return {most, 0};
+}
+
+std::string gatefold::whyNotInRegisters(AttentionOp op,
+                                        const TargetDescription &target) {
+  RegistersProducts products = findRegistersProducts(op);
+  if (!products.obstacle.empty())
+    return products.obstacle;
+  if (chooseRegisters(op, products, target).keys != 0)
+    return "";
+  RegistersNeed need = needOf(products, {registerTile, registerTile}, target);
+  return "it needs " + std::to_string(need.registers) +
+         " registers of a thread and " + std::to_string(need.sharedBytes) +
+         " bytes of shared memory with the smallest blocks";
+}
+
 StringRef gatefold::chooseAlgorithm(Operation *op,
                                     const TargetDescription &target) {
   auto attention = dyn_cast<AttentionOp>(op);
   if (!attention)
     return stepsAlgorithm;
+  if (target.isGpu() && whyNotInRegisters(attention, target).empty())
+    return registersAlgorithm;
   return paysOnline(attention, target) ? onlineAlgorithm : residentAlgorithm;
 }
 
@@ -84,6 +188,13 @@ int64_t gatefold::chooseStepRows(RecurrenceOp op,
 
 AttentionBlocks gatefold::chooseBlocks(AttentionOp op, StringRef algorithm,
                                        const TargetDescription &target) {
+  if (algorithm == registersAlgorithm) {
+    AttentionBlocks blocks =
+        chooseRegisters(op, findRegistersProducts(op), target);
+    // Of what a user chose the lowering says why it cannot be.
+    blocks.keys = std::max(blocks.keys, registerTile);
+    return blocks;
+  }
   // More are not noticed where rows are long; where they are as short as a
   // block of keys, more read keys and values less often.
   constexpr int64_t mostResident = 48, mostOnline = 192;

@@ -23,8 +23,8 @@ llvm::StringRef chooseAlgorithm(mlir::Operation *op,
 /// that what is computed for all of them at once stays in the second cache.
 int64_t chooseStepRows(RecurrenceOp op, const TargetDescription &target);
 
-/// How many queries, and with `online` how many keys, an attention looks at at
-/// a time.
+/// How many queries, and with `online` and `registers` how many keys, an
+/// attention looks at at a time.
 struct AttentionBlocks {
   int64_t queries = 0, keys = 0;
 };
@@ -34,6 +34,18 @@ struct AttentionBlocks {
 /// scores of a few queries stay in the first; whole panels.
 AttentionBlocks chooseBlocks(AttentionOp op, llvm::StringRef algorithm,
                              const TargetDescription &target);
+
+/// Why an attention cannot be computed in a GPU's registers: `its 'OPERATION'
+/// ..`, or how much it needs; empty where it can.
+std::string whyNotInRegisters(AttentionOp op, const TargetDescription &target);
+
+/// With `registers`: 32-bit registers that a thread needs, and bytes of shared
+/// memory that a thread block needs, roughly.
+struct RegistersNeed {
+  int64_t registers = 0, sharedBytes = 0;
+};
+RegistersNeed needOfRegisters(AttentionOp op, AttentionBlocks blocks,
+                              const TargetDescription &target);
 
 /// Attribute of a product: the width of its panels, 0 for a plain loop; instead
 /// of what would be chosen.

@@ -41,6 +41,7 @@ def ChooseAlgorithms : Pass<"gf-choose-algorithms", "::mlir::func::FuncOp"> {
     | `steps` | recurrence | `gf.step_rows`: steps times batch in a block, from the caches |
     | `resident` | attention | `gf.query_block`: queries in a block, from the caches |
     | `online` | attention | the same, and `gf.key_block`: keys in a block, from the caches |
+    | `registers` | attention, on a GPU | both, from registers and shared memory |
 
     What the option `schedule` chooses stands above the attributes that the operation
     has and above the cost model: `attention.algorithm=naive,recurrence.step_rows=64`. The

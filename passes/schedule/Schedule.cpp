@@ -29,11 +29,12 @@ ArrayRef<ScheduledKind> gatefold::getScheduledKinds() {
   static constexpr StringLiteral recurrences[] = {naiveAlgorithm,
                                                   stepsAlgorithm};
   static constexpr StringLiteral attentions[] = {
-      naiveAlgorithm, residentAlgorithm, onlineAlgorithm};
+      naiveAlgorithm, residentAlgorithm, onlineAlgorithm, registersAlgorithm};
   static constexpr StringLiteral steps[] = {stepsAlgorithm};
-  static constexpr StringLiteral blocks[] = {residentAlgorithm,
-                                             onlineAlgorithm};
-  static constexpr StringLiteral online[] = {onlineAlgorithm};
+  static constexpr StringLiteral blocks[] = {residentAlgorithm, onlineAlgorithm,
+                                             registersAlgorithm};
+  static constexpr StringLiteral online[] = {onlineAlgorithm,
+                                             registersAlgorithm};
   static constexpr ScheduledSize recurrenceSizes[] = {
       {"step_rows", stepRowsName, 1 << 20, steps}};
   static constexpr ScheduledSize attentionSizes[] = {
@@ -79,13 +80,16 @@ static std::string describeKeys() {
 }
 
 StringRef gatefold::findAlgorithmOf(const ScheduledKind &kind,
-                                    const Schedule::Choice &choice) {
+                                    const Schedule::Choice &choice,
+                                    StringRef preferred) {
   auto hasAll = [&](StringRef algorithm) {
     for (auto [index, size] : llvm::enumerate(kind.sizes))
       if (choice.sizes[index] && !size.isOf(algorithm))
         return false;
     return true;
   };
+  if (hasAll(preferred))
+    return preferred;
   return *llvm::find_if(kind.algorithms.drop_front(), hasAll);
 }
 
@@ -181,7 +185,10 @@ std::optional<Schedule> gatefold::parseSchedule(StringRef text,
           !size.isOf(*choice.algorithm)) {
         std::string names;
         for (StringRef name : size.algorithms)
-          names += (names.empty() ? "`" : " and `") + name.str() + "`";
+          names += (names.empty()                    ? "`"
+                    : name == size.algorithms.back() ? " and `"
+                                                     : ", `") +
+                   name.str() + "`";
         fault = {"`" + kind.getKey(size.key) + "` is of the algorithm" +
                      (size.algorithms.size() > 1 ? "s " : " ") + names +
                      ", and `" + kind.getKey("algorithm") + "` is `" +

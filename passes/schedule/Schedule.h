@@ -72,9 +72,11 @@ struct Schedule {
   }
 };
 
-/// The first algorithm that has all the sizes that are chosen.
+/// `preferred`, or else the first algorithm, that has all the sizes that are
+/// chosen.
 llvm::StringRef findAlgorithmOf(const ScheduledKind &kind,
-                                const Schedule::Choice &choice);
+                                const Schedule::Choice &choice,
+                                llvm::StringRef preferred);
 
 /// Why a text is no schedule, and what it may say instead.
 struct ScheduleFault {

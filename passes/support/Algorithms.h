@@ -25,9 +25,12 @@ inline constexpr llvm::StringLiteral residentAlgorithm = "resident";
 /// An attention, a block of queries and a block of keys at a time, with a
 /// running maximum and sum, so that no row of scores exists.
 inline constexpr llvm::StringLiteral onlineAlgorithm = "online";
-/// Attribute of both: how many queries a block has.
+/// An attention of a GPU, as `online`, where scores, powers and sums are in the
+/// registers of a thread block.
+inline constexpr llvm::StringLiteral registersAlgorithm = "registers";
+/// Attribute of all three: how many queries a block has.
 inline constexpr llvm::StringLiteral queryBlockName = "gf.query_block";
-/// Attribute of the second: how many keys a block has.
+/// Attribute of the last two: how many keys a block has.
 inline constexpr llvm::StringLiteral keyBlockName = "gf.key_block";
 
 /// Set where a user chose the algorithm: a lowering that cannot do it then

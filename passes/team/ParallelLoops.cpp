@@ -2,7 +2,8 @@
 //===- ParallelLoops.cpp - Marked loops become scf.forall -----------------===//
 //
 // A tiling marks the loops whose iterations are independent; nests of them
-// become one scf.forall.
+// become one scf.forall. Code on vectors that is in none of them, since its
+// loops had one iteration, becomes one of one iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -170,6 +171,87 @@ static unsigned makeParallel(scf::ForOp outermost) {
   return made;
 }
 
+//===----------------------------------------------------------------------===//
+// Code on vectors
+//===----------------------------------------------------------------------===//
+
+static bool hasVectors(Operation *op) {
+  auto isVector = [](Type type) { return isa<VectorType>(type); };
+  return llvm::any_of(op->getResultTypes(), isVector) ||
+         llvm::any_of(op->getOperandTypes(), isVector);
+}
+
+/// The operations of a block on vectors that what is written comes from, and
+/// all that is written from these.
+static SetVector<Operation *> findVectorCode(vector::TransferWriteOp write) {
+  Block *block = write->getBlock();
+  SetVector<Operation *> code;
+  SmallVector<Operation *> work = {write};
+  auto add = [&](Operation *op) {
+    op = op ? block->findAncestorOpInBlock(*op) : nullptr;
+    if (op && hasVectors(op))
+      work.push_back(op);
+  };
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    if (!code.insert(op))
+      continue;
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        add(operand.getDefiningOp());
+    });
+    // A constant is no reason to stay together.
+    if (!op->hasTrait<OpTrait::ConstantLike>())
+      for (Operation *user : op->getUsers())
+        add(user);
+  }
+  return code;
+}
+
+static LogicalResult makeForall(vector::TransferWriteOp write) {
+  SetVector<Operation *> code = findVectorCode(write);
+  SmallVector<Operation *> ordered(code.begin(), code.end());
+  llvm::sort(ordered, [](Operation *left, Operation *right) {
+    return left->isBeforeInBlock(right);
+  });
+  for (Operation *op = ordered.front(); op != ordered.back();
+       op = op->getNextNode())
+    if (!code.contains(op) && !isMemoryEffectFree(op))
+      return op->emitOpError(
+          "not compiled yet: it stands between operations on "
+          "vectors, and reads or writes memory");
+  OpBuilder builder(ordered.back());
+  SmallVector<OpFoldResult> once = {builder.getIndexAttr(1)};
+  auto forall = scf::ForallOp::create(builder, write.getLoc(), once,
+                                      ValueRange(), std::nullopt);
+  Operation *end = forall.getTerminator();
+  for (Operation *op : ordered) {
+    // Constants may have other users.
+    if (op->hasTrait<OpTrait::ConstantLike>())
+      continue;
+    op->moveBefore(end);
+  }
+  return success();
+}
+
+/// Makes an scf.forall of what is written from vectors outside of all others.
+static FailureOr<unsigned> wrapVectorCode(func::FuncOp entry) {
+  unsigned made = 0;
+  while (true) {
+    vector::TransferWriteOp found;
+    entry.walk([&](vector::TransferWriteOp write) {
+      if (!write->getParentOfType<scf::ForallOp>())
+        found = write;
+      return found ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (!found)
+      return made;
+    if (failed(makeForall(found)))
+      return failure();
+    ++made;
+  }
+}
+
 namespace {
 struct ParallelLoops : gatefold::impl::ParallelLoopsBase<ParallelLoops> {
   void runOnOperation() override {
@@ -178,6 +260,10 @@ struct ParallelLoops : gatefold::impl::ParallelLoopsBase<ParallelLoops> {
       return signalPassFailure();
     for (scf::ForOp loop : findOutermost(*entry))
       loopsMade += makeParallel(loop);
+    FailureOr<unsigned> wrapped = wrapVectorCode(*entry);
+    if (failed(wrapped))
+      return signalPassFailure();
+    loopsMade += *wrapped;
   }
 };
 } // namespace

@@ -38,7 +38,7 @@ def LowerAttention : Pass<"gf-lower-attention", "::mlir::func::FuncOp"> {
 def TileAttention : Pass<"gf-tile-attention", "::mlir::func::FuncOp"> {
   let summary = "Attention, a block of queries at a time";
   let description = [{
-    `gf.attention` with `gf.algorithm = "resident"` or `"online"` becomes loops over the leading
+    `gf.attention` with `gf.algorithm = "resident"`, `"online"` or `"registers"` becomes loops over the leading
     indices and over blocks of `gf.query_block` queries. A row of the region, over the keys
     [S], becomes a tile [queries, keys] for the block: scores and values are products
     with packed panels, everything else is `linalg` on tiles. What does not depend
@@ -75,6 +75,16 @@ def TileAttention : Pass<"gf-tile-attention", "::mlir::func::FuncOp"> {
       %b = gf.linear %e, %values initial(%r) outs(%r) : tensor<?x?xf32>, tensor<1x?x64xf32> -> tensor<?x64xf32>
     ```
 
+    With `gf.algorithm = "registers"`, of a GPU, the same loop is on vectors of `gf.query_block`
+    rows, which a thread block holds in its registers: scores and values are `vector.contract` of
+    tiles that are read where the keys are, 16-bit ones as such.
+
+    ```mlir
+    %all:3 = scf.for %key = %first to %end step %c32 iter_args(%m, %l, %a) -> (vector<128x1xf32>, vector<128x1xf32>, vector<128x64xf32>) {
+      %k = vector.transfer_read %keys[%key, %c0], %zero : tensor<?x64xf16>, vector<32x64xf16>
+      %s = vector.contract ... %q, %k, %none : vector<128x64xf16>, vector<32x64xf16> into vector<128x32xf32>
+    ```
+
     An attention whose region holds what has no form for a block becomes `naive`, with
     a remark.
   }];
@@ -82,7 +92,8 @@ def TileAttention : Pass<"gf-tile-attention", "::mlir::func::FuncOp"> {
     "::mlir::arith::ArithDialect",
     "::mlir::bufferization::BufferizationDialect", "::gatefold::GfDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
-    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+    "::mlir::vector::VectorDialect"
   ];
   let statistics = [
     Statistic<"attentionsTiled", "attentions", "Attentions tiled">
@@ -197,6 +208,33 @@ def TileLinear : Pass<"gf-tile-linear", "::mlir::func::FuncOp"> {
   let statistics = [
     Statistic<"productsPacked", "products", "Products packed">,
     Statistic<"initialsFolded", "initials", "Additions that sums begin with">
+  ];
+}
+
+def NarrowProducts : Pass<"gf-narrow-products", "::mlir::func::FuncOp"> {
+  let summary = "Products on 16 bits where their operands are extensions";
+  let description = [{
+    A `gf.linear` whose rows or panels are f16 or bf16 extended to f32 reads the 16 bits
+    themselves. It looks through slices, reshapes, packings, and through concatenations,
+    paddings and copies that nothing else reads. The terms are the same numbers, so the
+    bits of the result are. Weights then stay 16 bits in memory, and tensor cores of 16 bits
+    compute products of two such operands.
+
+    ```mlir
+    %w = linalg.generic { extf } ins(%h : tensor<100x40xbf16>) outs(%e : tensor<100x40xf32>)
+    %p = gf.pack %w along 0 into %e2 : tensor<100x40xf32> into tensor<2x40x64xf32>
+    %y = gf.linear %x, %p outs(%e3) : tensor<?x40xf32>, tensor<2x40x64xf32> -> tensor<?x100xf32>
+    // becomes
+    %p = gf.pack %h along 0 into %e2 : tensor<100x40xbf16> into tensor<2x40x64xbf16>
+    %y = gf.linear %x, %p outs(%e3) : tensor<?x40xf32>, tensor<2x40x64xbf16> -> tensor<?x100xf32>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::gatefold::GfDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"operandsNarrowed", "operands", "Operands of products narrowed">
   ];
 }
 

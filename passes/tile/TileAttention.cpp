@@ -12,6 +12,7 @@
 #include "passes/support/Entry.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/TileAttentionOnline.h"
+#include "passes/tile/TileAttentionRegisters.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace gatefold {
@@ -30,7 +31,8 @@ struct TileAttention : gatefold::impl::TileAttentionBase<TileAttention> {
     SmallVector<AttentionOp> attentions;
     getOperation().walk([&](AttentionOp op) {
       if (hasAlgorithm(op, residentAlgorithm) ||
-          hasAlgorithm(op, onlineAlgorithm))
+          hasAlgorithm(op, onlineAlgorithm) ||
+          hasAlgorithm(op, registersAlgorithm))
         attentions.push_back(op);
     });
     IRRewriter rewriter(&getContext());
@@ -63,15 +65,41 @@ struct TileAttention : gatefold::impl::TileAttentionBase<TileAttention> {
     }
     remark::missed(op.getLoc(), options())
         << ("attention: not in blocks of " +
-            Twine(algorithm == onlineAlgorithm ? "keys" : "queries") +
+            Twine(algorithm == residentAlgorithm ? "queries" : "keys") +
             ", for its '" + name + "'")
                .str();
     op->setAttr(algorithmName, StringAttr::get(&getContext(), naiveAlgorithm));
     return success();
   }
 
+  LogicalResult tileInRegisters(AttentionOp op, IRRewriter &rewriter,
+                                const TargetDescription &target) {
+    prepareAttentionBody(op, rewriter, /*movesScales=*/false);
+    {
+      AttentionBody body(op);
+      RegistersForm form(op, body);
+      if (Operation *obstacle = form.getObstacle())
+        return leave(op, obstacle, form.getReason());
+    }
+    separateWeights(op, rewriter);
+    int64_t rows = llvm::alignTo(sizeOf(op, queryBlockName, 128), registerTile);
+    int64_t keys = llvm::alignTo(sizeOf(op, keyBlockName, 32), registerTile);
+    AttentionRegisters tiling(op, rewriter, target, rows, keys);
+    int64_t maps = llvm::range_size(op.getBody().getOps<RowSoftmaxOp>());
+    remark::passed(op.getLoc(), options())
+        << llvm::formatv("attention: {0}, {1} query rows, {2} keys at a time, "
+                         "{3} {4}",
+                         registersAlgorithm, rows, tiling.getKeyBlock(), maps,
+                         maps == 1 ? "map" : "maps")
+               .str();
+    ++attentionsTiled;
+    return tiling.run();
+  }
+
   LogicalResult tile(AttentionOp op, IRRewriter &rewriter,
                      const TargetDescription &target) {
+    if (hasAlgorithm(op, registersAlgorithm))
+      return tileInRegisters(op, rewriter, target);
     prepareAttentionBody(op, rewriter);
     bool isOnline = hasAlgorithm(op, onlineAlgorithm);
     if (isOnline) {

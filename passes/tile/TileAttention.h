@@ -94,6 +94,7 @@ public:
   AttentionTiling(AttentionOp op, mlir::IRRewriter &rewriter,
                   const TargetDescription &target, int64_t queryBlock,
                   int64_t keyBlock);
+  virtual ~AttentionTiling() = default;
 
   /// Null, or what of the region cannot be computed for a block.
   mlir::Operation *findUnsupported();
@@ -101,7 +102,7 @@ public:
   const AttentionBody &getBody() const { return body; }
   int64_t getKeyBlock() const { return keyBlock; }
 
-private:
+protected:
   // Small values.
   mlir::Value constant(int64_t value);
   mlir::Value number(mlir::Type type, double value);
@@ -126,9 +127,20 @@ private:
                         llvm::SmallVectorImpl<mlir::Value> &carried);
   void leaveLoops(unsigned count, llvm::SmallVectorImpl<mlir::Value> &carried);
   mlir::Value divideUp(mlir::Value left, mlir::Value right);
-  mlir::Value spreadQueries(mlir::Value blocks);
+  virtual mlir::Value spreadQueries(mlir::Value blocks);
   void findBlock(mlir::Value start);
-  mlir::LogicalResult makeBlock(llvm::SmallVectorImpl<mlir::Value> &carried);
+  /// TileAttentionSoftmax.cpp.
+  bool hidesByPlace();
+  /// The region for one block of queries, written into the results, which are
+  /// `carried`.
+  virtual mlir::LogicalResult
+  makeBlock(llvm::SmallVectorImpl<mlir::Value> &carried);
+  /// The element type that a result of the operation is computed in.
+  virtual mlir::Type getResultElement(mlir::OpResult result);
+  /// Puts the results in the place of the operation's.
+  virtual void replaceResults(mlir::ValueRange results);
+
+private:
   mlir::LogicalResult makeRows();
 
   // TileAttentionOnline.cpp: a loop over blocks of keys.
@@ -185,7 +197,6 @@ private:
                                              bool reducesKeys, TileBody make);
   mlir::AffineMap mapOf(llvm::ArrayRef<unsigned> loops, unsigned count = 2);
   TileInput pairInput(mlir::Value tensor);
-  bool hidesByPlace();
   bool hidesByElement();
   mlir::Value seenByPlace(mlir::OpBuilder &builder, mlir::Value query,
                           mlir::Value key);
@@ -232,6 +243,7 @@ private:
   void addSegments(llvm::SmallVectorImpl<TileInput> &inputs);
   mlir::Value seenHere(mlir::OpBuilder &builder, mlir::ValueRange values);
 
+protected:
   AttentionOp op;
   mlir::IRRewriter &rewriter;
   mlir::Location loc;
@@ -249,11 +261,13 @@ private:
   mlir::Value blockRows;
   /// Number of each leading dimension, and the index, or null, of it.
   llvm::SmallVector<mlir::Value> leadCounts, lead;
-  llvm::SmallVector<mlir::scf::ForOp> loops;
-  llvm::SmallVector<KeptValue> kept;
   KeyReach reach;
   QueryBlock block;
   llvm::DenseMap<mlir::Value, Tile> tiles;
+
+private:
+  llvm::SmallVector<mlir::scf::ForOp> loops;
+  llvm::SmallVector<KeptValue> kept;
   llvm::DenseMap<mlir::Value, PackedKeys> keyPanels, valuePanels;
   llvm::DenseMap<mlir::Value, mlir::Value> inverses;
   /// Where results of the region belong, in the result of the attention.

@@ -16,10 +16,11 @@
 
 namespace gatefold {
 
-/// Rewrites the region in place: scales of scores go to the query, elementwise
-/// operations in a chain become one, and no two operations share an empty
-/// tensor.
-void prepareAttentionBody(AttentionOp op, mlir::RewriterBase &rewriter);
+/// Rewrites the region in place: scales of scores go to the query, where
+/// `movesScales`, elementwise operations in a chain become one, and no two
+/// operations share an empty tensor.
+void prepareAttentionBody(AttentionOp op, mlir::RewriterBase &rewriter,
+                          bool movesScales = true);
 
 /// Whether multiplying the marked arguments of a structured operation's body by
 /// one number multiplies all results by it: they are sums of the arguments,

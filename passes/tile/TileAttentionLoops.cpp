@@ -256,7 +256,8 @@ LogicalResult AttentionTiling::run() {
     keyBlock = std::min<int64_t>(
         keyBlock, llvm::alignTo(std::max<int64_t>(*keys, 1),
                                 target.getKeyStep(rewriter.getF32Type())));
-  packs = getConstantIntValue(queryCount).value_or(fewQueries + 1) > fewQueries;
+  packs &=
+      getConstantIntValue(queryCount).value_or(fewQueries + 1) > fewQueries;
   unsigned operands = op.getBody().getNumArguments() - 2;
   auto sizes = getResultSizes(
       rewriter, op, op.getNumResults(), op.getYield().getValues(),
@@ -272,10 +273,11 @@ LogicalResult AttentionTiling::run() {
     return failure();
   SmallVector<Value> carried;
   for (auto [result, shape] : llvm::zip(op.getResults(), *sizes)) {
-    auto type = cast<RankedTensorType>(result.getType());
-    Value empty =
-        tensor::EmptyOp::create(rewriter, loc, shape, type.getElementType());
-    carried.push_back(castTo(rewriter, loc, empty, type));
+    Type element = getResultElement(result);
+    Value empty = tensor::EmptyOp::create(rewriter, loc, shape, element);
+    carried.push_back(
+        castTo(rewriter, loc, empty,
+               cast<RankedTensorType>(result.getType()).clone(element)));
   }
   for (int64_t dim = 0; dim < leadRank; ++dim)
     leadCounts.push_back(toValue(sizes->front()[dim]));
@@ -297,8 +299,16 @@ LogicalResult AttentionTiling::run() {
   if (failed(makeBlock(carried)))
     return failure();
   leaveLoops(leadRank + 1, carried);
-  rewriter.replaceOp(op, carried);
+  replaceResults(carried);
   return success();
+}
+
+Type AttentionTiling::getResultElement(OpResult result) {
+  return getElementTypeOrSelf(result);
+}
+
+void AttentionTiling::replaceResults(ValueRange results) {
+  rewriter.replaceOp(op, results);
 }
 
 Value AttentionTiling::divideUp(Value left, Value right) {

@@ -205,10 +205,12 @@ static void fuseChains(AttentionOp op, RewriterBase &rewriter) {
   }
 }
 
-void gatefold::prepareAttentionBody(AttentionOp op, RewriterBase &rewriter) {
+void gatefold::prepareAttentionBody(AttentionOp op, RewriterBase &rewriter,
+                                    bool movesScales) {
   Block &body = op.getBody().front();
   separateBeginnings(body, rewriter);
   generalize(op, rewriter);
-  moveScales(body, rewriter);
+  if (movesScales)
+    moveScales(body, rewriter);
   fuseChains(op, rewriter);
 }

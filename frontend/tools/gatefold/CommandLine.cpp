@@ -93,7 +93,8 @@ cl::list<std::string>
              cl::desc("algorithms and their sizes in place of those chosen: "
                       "recurrence.algorithm=naive|steps, recurrence.step_rows, "
                       "recurrence.directions=joined|apart, "
-                      "attention.algorithm=naive|resident|online, "
+                      "attention.algorithm=naive|resident|online|registers "
+                      "(the last of a GPU), "
                       "attention.query_block, attention.key_block, "
                       "product.panel_width"),
              cl::value_desc("KEY=VALUE,..."), ON_CODE);

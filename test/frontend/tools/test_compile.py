@@ -214,7 +214,7 @@ def test_schedule(small, schedule, recurrence, attention):
 
 KEYS = (
     "hint: there are recurrence.algorithm=naive|steps, recurrence.step_rows=1...1048576, "
-    "attention.algorithm=naive|resident|online, attention.query_block=1...65536, "
+    "attention.algorithm=naive|resident|online|registers, attention.query_block=1...65536, "
     "attention.key_block=1...1048576, recurrence.directions=joined|apart, "
     "product.panel_width=0...1024\n"
 )
@@ -227,7 +227,7 @@ KEYS = (
         (["--schedule", "steps"], "--schedule: expected KEY=VALUE, found `steps`\n", KEYS),
         (["--schedule", ""], "--schedule: expected KEY=VALUE, found nothing\n", "hint: such as"),
         (["--schedule", "attention.algorithm=magic"],
-         "`attention.algorithm` is naive, resident or online, found `magic`\n", KEYS),
+         "`attention.algorithm` is naive, resident, online or registers, found `magic`\n", KEYS),
         (["--schedule", "recurrence.step_rows=0"],
          "`recurrence.step_rows` is a number from 1 to 1048576, found `0`\n", KEYS),
         (["--schedule", "attention.query_block=65537"], "1 to 65536, found `65537`\n", KEYS),
@@ -237,10 +237,10 @@ KEYS = (
         (["--schedule", "recurrence.algorithm=naive,recurrence.step_rows=8"],
          "`recurrence.step_rows` is of the algorithm `steps`", "hint: leave one of the two out\n"),
         (["--schedule", "attention.algorithm=naive,attention.query_block=8"],
-         "is of the algorithms `resident` and `online`, and `attention.algorithm` is `naive`",
+         "is of the algorithms `resident`, `online` and `registers`, and `attention.algorithm` is `naive`",
          "hint: leave one of the two out\n"),
         (["--schedule", "attention.algorithm=resident,attention.key_block=64"],
-         "`attention.key_block` is of the algorithm `online`", "hint: leave one of the two out\n"),
+         "`attention.key_block` is of the algorithms `online` and `registers`", "hint: leave one of the two out\n"),
         (["--schedule", "recurrence.directions=both"],
          "`recurrence.directions` is joined or apart, found `both`\n", KEYS),
         (["--schedule", "recurrence.directions=apart,recurrence.directions=joined"],

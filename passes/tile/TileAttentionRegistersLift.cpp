@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- TileAttentionRegistersLift.cpp - Operations on a block's vectors ---===//
+//
+// What an operation of the region becomes for all queries of a block: the same
+// scalar operations on vectors, which are as small as their operands allow.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "passes/tile/TileAttentionRegisters.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace gatefold;
+using linalg::GenericOp;
+
+static VectorType asVector(Value value) {
+  return dyn_cast<VectorType>(value.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Scalar operations
+//===----------------------------------------------------------------------===//
+
+/// A number of a table at another place for each element. Places of elements
+/// that are padding are brought into the table.
+Value AttentionRegisters::gather(tensor::ExtractOp extract,
+                                 IRMapping &mapping) {
+  Value table = extract.getTensor();
+  if (body.isPerQuery(table))
+    return vectorOf(table);
+  table = uniformOf(table);
+  SmallVector<FixedIndex> fixed;
+  SmallVector<Value> place;
+  Value varying;
+  int64_t along = 0;
+  for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
+    place.push_back(mapping.lookupOrDefault(index));
+    if (asVector(place.back())) {
+      varying = place.back();
+      along = dim;
+    } else {
+      fixed.emplace_back(dim, place.back());
+    }
+  }
+  if (!varying)
+    return tensor::ExtractOp::create(rewriter, loc, table, place);
+  Value row = takeSlice(rewriter, loc, table, fixed);
+  VectorType type = asVector(varying);
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  Value last = minus(getSize(rewriter, loc, table, along), constant(1));
+  varying = arith::MinSIOp::create(rewriter, loc, varying,
+                                   splat(last, rows, columns));
+  varying = arith::MaxSIOp::create(rewriter, loc, varying,
+                                   splat(constant(0), rows, columns));
+  Type element = getElementTypeOrSelf(table);
+  Value all =
+      arith::ConstantIntOp::create(rewriter, loc, rewriter.getI1Type(), 1);
+  Value none =
+      arith::ConstantOp::create(rewriter, loc, rewriter.getZeroAttr(element));
+  return vector::GatherOp::create(
+      rewriter, loc, vectorType(rows, columns, element), row,
+      ValueRange{constant(0)}, varying, splat(all, rows, columns),
+      splat(none, rows, columns));
+}
+
+/// 1 / number, if it is a normal number: a product with it is at most one unit
+/// in the last place from the quotient, and takes a tenth of the time.
+static bool isInvertible(const APFloat &number, APFloat &inverse) {
+  inverse = APFloat(number.getSemantics(), 1);
+  inverse.divide(number, APFloat::rmNearestTiesToEven);
+  return number.isFiniteNonZero() && !number.isDenormal() &&
+         inverse.isFiniteNonZero() && !inverse.isDenormal();
+}
+
+/// The operation on numbers or vectors.
+Value AttentionRegisters::evaluate(Operation *inner, IRMapping &mapping) {
+  if (auto extract = dyn_cast<tensor::ExtractOp>(inner))
+    return gather(extract, mapping);
+  int64_t rows = 0, columns = 0;
+  for (Value operand : inner->getOperands())
+    if (VectorType type = asVector(mapping.lookupOrDefault(operand))) {
+      rows = std::max(rows, type.getDimSize(0));
+      columns = std::max(columns, type.getDimSize(1));
+    }
+  if (rows == 0)
+    return rewriter.clone(*inner, mapping)->getResult(0);
+  APFloat divisor(0.0f), inverse(0.0f);
+  if (isa<arith::DivFOp>(inner) &&
+      matchPattern(inner->getOperand(1), m_ConstantFloat(&divisor)) &&
+      isInvertible(divisor, inverse)) {
+    Value factor = arith::ConstantOp::create(
+        rewriter, loc,
+        rewriter.getFloatAttr(inner->getOperand(1).getType(), inverse));
+    return arith::MulFOp::create(
+        rewriter, loc,
+        stretch(mapping.lookupOrDefault(inner->getOperand(0)), rows, columns),
+        splat(factor, rows, columns));
+  }
+  IRMapping stretched;
+  for (Value operand : inner->getOperands())
+    stretched.map(operand,
+                  stretch(mapping.lookupOrDefault(operand), rows, columns));
+  Operation *copy = rewriter.clone(*inner, stretched);
+  Value result = copy->getResult(0);
+  result.setType(vectorType(rows, columns, result.getType()));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Structured operations
+//===----------------------------------------------------------------------===//
+
+void AttentionRegisters::liftGeneric(GenericOp generic) {
+  RowLoops loops = *RegistersForm::getLoops(generic, body);
+  Block *block = generic.getBody();
+  IRMapping mapping;
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(generic.getRegion(), captured);
+  for (Value value : captured)
+    if (!isa<RankedTensorType>(value.getType()))
+      mapping.map(value, vectorOf(value));
+  for (OpOperand &operand : generic->getOpOperands())
+    if (generic.payloadUsesValueFromOperand(&operand))
+      mapping.map(generic.getMatchingBlockArgument(&operand),
+                  vectorOf(operand.get()));
+  SmallVector<int64_t> ranges = generic.getStaticLoopRanges();
+  int64_t count =
+      loops.column && !loops.runsAlongKeys ? ranges[*loops.column] : 1;
+  int64_t columns =
+      loops.runsAlongKeys ? keyBlock : llvm::alignTo(count, registerTile);
+  SmallVector<Operation *> combiners(generic.getNumResults());
+  if (loops.reduces)
+    for (auto [index, yielded] :
+         llvm::enumerate(block->getTerminator()->getOperands()))
+      combiners[index] = yielded.getDefiningOp();
+  for (Operation &inner : block->without_terminator()) {
+    if (llvm::is_contained(combiners, &inner))
+      continue;
+    auto index = dyn_cast<linalg::IndexOp>(inner);
+    if (!index) {
+      mapping.map(inner.getResult(0), evaluate(&inner, mapping));
+      continue;
+    }
+    Value place = constant(0);
+    if (loops.column == index.getDim()) {
+      place = countColumns(columns, rewriter.getIndexType());
+      if (loops.runsAlongKeys)
+        place = arith::AddIOp::create(rewriter, loc, place,
+                                      splat(keyStart, 1, columns));
+    }
+    mapping.map(index.getResult(), place);
+  }
+  for (auto [index, result] : llvm::enumerate(generic->getResults())) {
+    Operation *combiner = combiners[index];
+    if (!combiner) {
+      Value made =
+          mapping.lookupOrDefault(block->getTerminator()->getOperand(index));
+      setVector(result, stretch(made, queryBlock, columnsOf(result)));
+      continue;
+    }
+    Value output = generic.getRegionOutputArgs()[index];
+    bool isFirst = combiner->getOperand(0) == output;
+    Value element = combiner->getOperand(isFirst ? 1 : 0);
+    Value term = mapping.lookupOrDefault(element);
+    TypedAttr neutral = *arith::getNeutralElement(combiner);
+    if (loops.reducesColumn) {
+      Value nothing = arith::ConstantOp::create(rewriter, loc, neutral);
+      term = stretch(term, queryBlock, columns);
+      if (columns != count) {
+        Type i32 = rewriter.getI32Type();
+        Value isInside = arith::CmpIOp::create(
+            rewriter, loc, arith::CmpIPredicate::slt,
+            countColumns(columns, i32),
+            splat(arith::ConstantIntOp::create(rewriter, loc, i32, count), 1,
+                  columns));
+        term = arith::SelectOp::create(
+            rewriter, loc, stretch(isInside, queryBlock, columns), term,
+            splat(nothing, queryBlock, columns));
+      }
+      term = reduce(*linalg::getCombinerOpKind(combiner), term, nothing);
+    }
+    Attribute begin;
+    if (matchPattern(mapping.lookup(output), m_Constant(&begin)) &&
+        begin == neutral) {
+      setVector(result, stretch(term, queryBlock, columnsOf(result)));
+      continue;
+    }
+    mapping.map(element, term);
+    setVector(result, stretch(evaluate(combiner, mapping), queryBlock,
+                              columnsOf(result)));
+  }
+}
+
+/// left [queries, terms] times right, whose rows are the columns of the result,
+/// or whose columns are.
+Value AttentionRegisters::multiply(Value left, Value right, bool alongRows,
+                                   Value sum) {
+  AffineExpr m = rewriter.getAffineDimExpr(0), n = rewriter.getAffineDimExpr(1),
+             k = rewriter.getAffineDimExpr(2);
+  auto map = [&](AffineExpr row, AffineExpr column) {
+    return AffineMap::get(3, 0, {row, column}, rewriter.getContext());
+  };
+  SmallVector<AffineMap> maps = {map(m, k), alongRows ? map(n, k) : map(k, n),
+                                 map(m, n)};
+  auto kinds = [&](ArrayRef<vector::IteratorType> types) {
+    return rewriter.getArrayAttr(
+        llvm::map_to_vector(types, [&](vector::IteratorType type) -> Attribute {
+          return vector::IteratorTypeAttr::get(rewriter.getContext(), type);
+        }));
+  };
+  using vector::IteratorType;
+  return vector::ContractionOp::create(
+      rewriter, loc, left, right, sum, rewriter.getAffineMapArrayAttr(maps),
+      kinds({IteratorType::parallel, IteratorType::parallel,
+             IteratorType::reduction}));
+}
+
+/// A product of a row and a matrix that is the same for all queries.
+void AttentionRegisters::liftContract(linalg::ContractOp contract) {
+  Value row = contract.getInputs()[0], matrix = contract.getInputs()[1];
+  AffineMap map =
+      contract.getMatchingIndexingMap(contract.getDpsInputOperand(1));
+  bool alongRows =
+      map.getDimPosition(0) ==
+      contract.getMatchingIndexingMap(contract.getDpsInitOperand(0))
+          .getDimPosition(0);
+  auto type = cast<RankedTensorType>(matrix.getType());
+  auto whole = [](int64_t size) { return llvm::alignTo(size, registerTile); };
+  int64_t terms = whole(type.getDimSize(alongRows ? 1 : 0)),
+          columns = whole(type.getDimSize(alongRows ? 0 : 1));
+  Value right =
+      readMatrix(uniformOf(matrix), constant(0), whole(type.getDimSize(0)));
+  Value sum = stretch(vectorOf(contract.getOutputs()[0]), queryBlock, columns);
+  Value result = multiply(productOperand(row, terms), right, alongRows, sum);
+  if (columnsOf(contract->getResult(0)) == 1)
+    result = reduce(vector::CombiningKind::ADD, result,
+                    number(rewriter.getF32Type(), 0.0));
+  setVector(contract->getResult(0), result);
+}
+
+void AttentionRegisters::lift(Operation *inner) {
+  loc = inner->getLoc();
+  TypeSwitch<Operation *>(inner)
+      .Case([&](RowScoresOp scores) {
+        Value keys =
+            readMatrix(matrices.lookup(scores.getKeys()), keyRow, keyBlock);
+        int64_t terms = cast<VectorType>(keys.getType()).getDimSize(1);
+        Value query = productOperand(scores.getQuery(), terms);
+        Type element = scores.getType().getElementType();
+        auto read = query.getDefiningOp<arith::ExtFOp>();
+        // 16 bits times 16 bits, or f32 times f32.
+        if (read && asVector(read.getIn()).getElementType() ==
+                        asVector(keys).getElementType())
+          query = read.getIn();
+        else if (getElementTypeOrSelf(keys) != element)
+          keys = arith::ExtFOp::create(
+              rewriter, loc, vectorType(keyBlock, terms, element), keys);
+        Value zero = splat(number(element, 0.0), queryBlock, keyBlock);
+        setVector(scores.getResult(),
+                  multiply(query, keys, /*alongRows=*/true, zero));
+      })
+      .Case([&](RowVisibleOp visible) {
+        setVector(visible.getResult(), makeVisible());
+      })
+      .Case([&](GenericOp generic) { liftGeneric(generic); })
+      .Case([&](linalg::ContractOp contract) { liftContract(contract); })
+      .Case<tensor::CastOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+            tensor::FromElementsOp>([&](auto view) {
+        setVector(view->getResult(0), vectorOf(view->getOperand(0)));
+      })
+      .Case([&](tensor::ExtractSliceOp slice) { liftSlice(slice); })
+      .Default([&](Operation *other) {
+        IRMapping mapping;
+        for (Value operand : other->getOperands())
+          if (!isa<RankedTensorType>(operand.getType()))
+            mapping.map(operand, vectorOf(operand));
+        Value value = evaluate(other, mapping);
+        setVector(other->getResult(0), stretch(value, queryBlock, 1));
+      });
+}
+
+/// A part of each query.
+void AttentionRegisters::liftSlice(tensor::ExtractSliceOp slice) {
+  auto argument = cast<BlockArgument>(slice.getSource());
+  Value operand = op->getOperand(argument.getArgNumber());
+  if (Value given = narrow.lookup(operand))
+    operand = given;
+  auto type = cast<RankedTensorType>(operand.getType());
+  int64_t rest = cast<RankedTensorType>(argument.getType()).getRank();
+  int64_t operandLead = type.getRank() - rest - 1;
+  SmallVector<OpFoldResult> offsets(type.getRank(), rewriter.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(type.getRank(), rewriter.getIndexAttr(1));
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(rewriter, loc, operand);
+  for (auto [dim, index] : fixLead(operand, operandLead)) {
+    offsets[dim] = index;
+    sizes[dim] = rewriter.getIndexAttr(1);
+  }
+  auto column = *RegistersForm::getColumnDim(slice.getResult(), body);
+  SmallVector<int64_t> shape = {type.getDimSize(operandLead)};
+  for (int64_t dim = 0; dim < rest; ++dim) {
+    OpFoldResult offset = slice.getMixedOffsets()[dim];
+    if (auto value = dyn_cast<Value>(offset))
+      offset = uniformOf(value);
+    offsets[operandLead + 1 + dim] = offset;
+    sizes[operandLead + 1 + dim] = slice.getMixedSizes()[dim];
+  }
+  if (column)
+    shape.push_back(slice.getType().getDimSize(*column));
+  Value rows = tensor::ExtractSliceOp::create(
+      rewriter, loc, RankedTensorType::get(shape, type.getElementType()),
+      operand, offsets, sizes, strides);
+  Value vector = read(rows, block.start, column ? constant(0) : Value(),
+                      queryBlock, columnsOf(slice.getResult()));
+  Type wide = slice.getType().getElementType();
+  if (type.getElementType() != wide)
+    vector = arith::ExtFOp::create(
+        rewriter, loc, asVector(vector).cloneWith(std::nullopt, wide), vector);
+  setVector(slice.getResult(), vector);
+}

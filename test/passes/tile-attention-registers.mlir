@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gatefold-opt %s --gf-attach-target=target=sm_80 --gf-tile-attention --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: gatefold-opt %s --gf-attach-target=target=sm_80 --gf-tile-attention --split-input-file --remark-format=emitRemark --remarks-filter=gf-tile-attention -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// Two maps of 16-bit floats: what is extended is read as it is, the values once for both
+// products; powers are rounded to 16 bits; the result is written in 16 bits. Nothing but the
+// result is in memory. Only blocks of keys where queries differ look at places.
+// REMARK: remark: {{.*}}attention: registers, 128 query rows, 32 keys at a time, 2 maps"
+// CHECK-LABEL: func @differential
+// CHECK-SAME: (%[[Q:[a-z0-9]*]]: tensor<2x?x64xf16>, %[[K:[a-z0-9]*]]: tensor<2x?x64xf16>, %[[V:[a-z0-9]*]]: tensor<2x?x100xf16>, %[[L:[a-z0-9]*]]: tensor<2x?x1xf32>)
+// CHECK-NOT: linalg
+// CHECK: scf.for %[[HEAD:.*]] = {{.*}} iter_args(%{{.*}}) -> (tensor<2x?x100xf16>)
+// CHECK: scf.for %[[BLOCK:.*]] = {{.*}} iter_args(%[[RESULT:.*]] = %{{.*}}) -> (tensor<2x?x100xf16>)
+// CHECK: %[[START:.*]] = arith.muli %[[BLOCK]], %c128
+// CHECK: %[[QUERY:.*]] = vector.transfer_read %{{.*}}[%[[START]], %c0], %{{.*}} {in_bounds = [false, true]} : tensor<?x64xf16>, vector<128x64xf16>
+// CHECK: %[[KEYS:.*]] = tensor.extract_slice %{{.*}}[0, 0] [%{{.*}}, 64] [1, 1] : tensor<?x64xf16> to tensor<?x64xf16>
+// CHECK: %[[VALUES:.*]] = tensor.extract_slice %{{.*}}[0, 0] [%{{.*}}, 100] [1, 1] : tensor<?x100xf16> to tensor<?x100xf16>
+// CHECK: %[[SUMS:.*]]:6 = scf.for %[[KEY:.*]] = %c0 to %{{.*}} step %c32 iter_args(
+// CHECK: %[[TILE:.*]] = vector.transfer_read %[[KEYS]][%[[KEY]], %c0]{{.*}} {in_bounds = [false, true]} : tensor<?x64xf16>, vector<32x64xf16>
+// CHECK: %[[PRODUCT:.*]] = vector.contract {{.*}} %[[QUERY]], %[[TILE]], %{{.*}} : vector<128x64xf16>, vector<32x64xf16> into vector<128x32xf32>
+// CHECK: %[[SCORES:.*]] = arith.mulf %[[PRODUCT]]
+// CHECK: %[[SEEN:.*]] = scf.if
+// CHECK: arith.cmpi slt
+// CHECK: arith.cmpi sle
+// CHECK: arith.select
+// CHECK: } else {
+// CHECK-NEXT: scf.yield %[[SCORES]]
+// CHECK: vector.multi_reduction <maximumf>, %[[SEEN]], %{{.*}} [1] : vector<128x32xf32> to vector<128xf32>
+// CHECK: %[[POWERS:.*]] = math.exp %{{.*}} : vector<128x32xf32>
+// CHECK: vector.multi_reduction <add>, %[[POWERS]]
+// CHECK: scf.if
+// CHECK: %[[OTHERS:.*]] = math.exp %{{.*}} : vector<128x32xf32>
+// CHECK: %[[VALUE:.*]] = vector.transfer_read %[[VALUES]][%[[KEY]], %c0]{{.*}} : tensor<?x100xf16>, vector<32x112xf16>
+// CHECK-NOT: vector.transfer_read %[[VALUES]]
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %[[POWERS]] : vector<128x32xf32> to vector<128x32xf16>
+// CHECK: vector.contract {{.*}} %[[ROUNDED]], %[[VALUE]], %{{.*}} : vector<128x32xf16>, vector<32x112xf16> into vector<128x112xf32>
+// CHECK: arith.truncf %[[OTHERS]]
+// CHECK: vector.contract {{.*}} %[[VALUE]], %{{.*}} into vector<128x112xf32>
+// CHECK: scf.yield
+// CHECK: vector.transfer_read %{{.*}}[%[[START]]]{{.*}} {in_bounds = [false, true], permutation_map = #{{.*}}} : tensor<?xf32>, vector<128x1xf32>
+// CHECK: arith.subf %{{.*}} : vector<128x112xf32>
+// CHECK: %[[LAST:.*]] = arith.truncf %{{.*}} : vector<128x112xf32> to vector<128x112xf16>
+// CHECK: vector.transfer_write %[[LAST]], %{{.*}}[%c0, %c0] : vector<128x112xf16>, tensor<?x100xf16>
+// CHECK: tensor.insert_slice
+// CHECK: gf.parallel
+// CHECK: gf.parallel
+// CHECK-NOT: linalg
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#row = affine_map<(d0) -> (d0)>
+#first = affine_map<(d0) -> (0)>
+func.func @differential(%q: tensor<2x?x64xf16>, %k: tensor<2x?x64xf16>, %v: tensor<2x?x100xf16>, %l: tensor<2x?x1xf32>) -> tensor<2x?x100xf16> {
+  %c1 = arith.constant 1 : index
+  %scale = arith.constant 0.125 : f32
+  %queries = tensor.dim %q, %c1 : tensor<2x?x64xf16>
+  %keys = tensor.dim %k, %c1 : tensor<2x?x64xf16>
+  %e0 = tensor.empty(%queries) : tensor<2x?x64xf32>
+  %e1 = tensor.empty(%keys) : tensor<2x?x64xf32>
+  %e2 = tensor.empty(%keys) : tensor<2x?x100xf32>
+  %wq = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%q : tensor<2x?x64xf16>) outs(%e0 : tensor<2x?x64xf32>) {
+  ^bb0(%in: f16, %out: f32):
+    %x = arith.extf %in : f16 to f32
+    linalg.yield %x : f32
+  } -> tensor<2x?x64xf32>
+  %wk = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%k : tensor<2x?x64xf16>) outs(%e1 : tensor<2x?x64xf32>) {
+  ^bb0(%in: f16, %out: f32):
+    %x = arith.extf %in : f16 to f32
+    linalg.yield %x : f32
+  } -> tensor<2x?x64xf32>
+  %wv = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%v : tensor<2x?x100xf16>) outs(%e2 : tensor<2x?x100xf32>) {
+  ^bb0(%in: f16, %out: f32):
+    %x = arith.extf %in : f16 to f32
+    linalg.yield %x : f32
+  } -> tensor<2x?x100xf32>
+  %y = gf.attention queries(%wq, %l : tensor<2x?x64xf32>, tensor<2x?x1xf32>) keys(%wk, %wv : tensor<2x?x64xf32>, tensor<2x?x100xf32>) causal
+      attributes {gf.algorithm = "registers", gf.query_block = 128, gf.key_block = 32} -> tensor<2x?x100xf32> {
+  ^row(%qr: tensor<64xf32>, %lr: tensor<1xf32>, %kr: tensor<?x64xf32>, %vr: tensor<?x100xf32>, %r: index, %position: index):
+    %e = tensor.empty(%keys) : tensor<?xf32>
+    %s = gf.row_scores %qr, %kr : tensor<64xf32>, tensor<?x64xf32> -> tensor<?xf32>
+    %scaled = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]} ins(%s : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %x = arith.mulf %in, %scale : f32
+      linalg.yield %x : f32
+    } -> tensor<?xf32>
+    %p = gf.row_softmax %scaled : tensor<?xf32>
+    %p2 = gf.row_softmax %s : tensor<?xf32>
+    %w = linalg.generic {indexing_maps = [#row, #row, #first, #row], iterator_types = ["parallel"]} ins(%p, %p2, %lr : tensor<?xf32>, tensor<?xf32>, tensor<1xf32>) outs(%e : tensor<?xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32, %out: f32):
+      %x = arith.mulf %c, %b : f32
+      %d = arith.subf %a, %x : f32
+      linalg.yield %d : f32
+    } -> tensor<?xf32>
+    %y = gf.row_values %w, %vr : tensor<?xf32>, tensor<?x100xf32> -> tensor<100xf32>
+    gf.yield %y : tensor<100xf32>
+  }
+  %e3 = tensor.empty(%queries) : tensor<2x?x100xf16>
+  %ny = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%y : tensor<2x?x100xf32>) outs(%e3 : tensor<2x?x100xf16>) {
+  ^bb0(%in: f32, %out: f16):
+    %x = arith.truncf %in : f32 to f16
+    linalg.yield %x : f16
+  } -> tensor<2x?x100xf16>
+  return %ny : tensor<2x?x100xf16>
+}
+
+// -----
+
+// A window: keys before what the first query sees are not read, which makes the first row of
+// a block negative; both ends are hidden. Norms of results reduce whole tiles. A sink joins
+// the sum at the end.
+// REMARK: remark: {{.*}}attention: registers, 64 query rows, 16 keys at a time, 1 map"
+// CHECK-LABEL: func @window
+// CHECK: %[[FIRST:.*]] = arith.maxsi
+// CHECK: scf.for %[[KEY:.*]] = %{{.*}} to %{{.*}} step %c16 iter_args(
+// CHECK: %[[ROW:.*]] = arith.subi %[[KEY]], %{{.*}} : index
+// CHECK: vector.transfer_read %{{.*}}[%[[ROW]], %c0]{{.*}} : tensor<?x8xf32>, vector<16x16xf32>
+// CHECK: arith.ori
+// CHECK: scf.if
+// CHECK: arith.cmpi sge
+// CHECK: arith.cmpi sle
+// CHECK-NOT: vector.transfer_read
+// CHECK-NOT: arith.truncf
+// CHECK: vector.contract {{.*}} : vector<64x16xf32>, vector<16x16xf32> into vector<64x16xf32>
+// CHECK: scf.yield
+// CHECK: math.exp %{{.*}} : vector<64x1xf32>
+// CHECK: arith.minimumf
+// CHECK: %[[INSIDE:.*]] = arith.cmpi slt
+// CHECK: arith.select
+// CHECK: vector.multi_reduction <add>
+// CHECK: vector.transfer_write %{{.*}}[%c0, %c0] {in_bounds = [false, true]} : vector<64x1xf32>, tensor<?x1xf32>
+#all = affine_map<(d0) -> (d0)>
+#none = affine_map<(d0) -> ()>
+func.func @window(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %z: tensor<f32>) -> tensor<?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %y = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<?x8xf32>) captures(%z : tensor<f32>) window(3, 0)
+      attributes {gf.algorithm = "registers", gf.query_block = 64, gf.key_block = 16} -> tensor<?xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %zr: tensor<f32>, %r: index, %position: index):
+    %sink = tensor.extract %zr[] : tensor<f32>
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
+    %p = gf.row_softmax %s sink(%sink : f32) : tensor<?xf32>
+    %y = gf.row_values %p, %kr : tensor<?xf32>, tensor<?x8xf32> -> tensor<8xf32>
+    %e = tensor.empty() : tensor<f32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+    %n = linalg.generic {indexing_maps = [#all, #none], iterator_types = ["reduction"]} ins(%y : tensor<8xf32>) outs(%f : tensor<f32>) {
+    ^bb0(%in: f32, %out: f32):
+      %x = arith.mulf %in, %in : f32
+      %t = arith.addf %out, %x : f32
+      linalg.yield %t : f32
+    } -> tensor<f32>
+    gf.yield %n : tensor<f32>
+  }
+  return %y : tensor<?xf32>
+}

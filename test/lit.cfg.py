@@ -2,9 +2,9 @@
 """lit: which files are tests, what their RUN lines may say, and what only some
 machines have.
 
-Features: `ptxas` (NVIDIA's assembler is on PATH), `avx512` (of this CPU).
+Features: `ptxas` and `nvcc` (of NVIDIA's toolkit, on PATH), `avx512` (of this CPU).
 Substitutions beside the programs: `%python`, `%plugin`, `%test` (this folder in
-the source tree), `%source` (the source tree), `%cc` (the C compiler).
+the source tree), `%source` (the source tree), `%build` (the build's), `%cc` (the C compiler).
 """
 
 import os
@@ -30,6 +30,7 @@ config.substitutions += [
     ("%python", python),
     ("%plugin", plugin),
     ("%source", config.gatefold_source),
+    ("%build", config.gatefold_build),
     ("%test", config.test_source_root),
     ("%cc", config.host_compiler),
 ]
@@ -58,7 +59,8 @@ def has_avx512():
         return False
 
 
-if shutil.which("ptxas"):
-    config.available_features.add("ptxas")
+for tool in ("ptxas", "nvcc"):
+    if shutil.which(tool):
+        config.available_features.add(tool)
 if has_avx512():
     config.available_features.add("avx512")

@@ -3,8 +3,10 @@
 
 #include "frontend/text/Cost.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include <array>
 #include <map>
+#include <set>
 
 using namespace llvm;
 
@@ -22,6 +24,17 @@ enum Part {
 constexpr StringRef partNames[partCount] = {"products", "convolutions",
                                             "scores and values", "elementwise",
                                             "reductions"};
+
+enum Family {
+  InAttentions,
+  InRecurrences,
+  OtherProducts,
+  OtherConvolutions,
+  Rest,
+  familyCount
+};
+constexpr StringRef familyNames[familyCount] = {
+    "attention", "recurrence", "products", "convolutions", "elementwise"};
 
 std::optional<Size> product(ArrayRef<Size> sizes) {
   Size result(int64_t(1));
@@ -55,6 +68,46 @@ int64_t elementBytes(Element element) {
   return 0;
 }
 
+/// Whether it is computed by a polynomial or by a unit for functions.
+bool isFunction(ElementwiseOp op) {
+  switch (op) {
+  case ElementwiseOp::Power:
+  case ElementwiseOp::Exp:
+  case ElementwiseOp::Log:
+  case ElementwiseOp::Sin:
+  case ElementwiseOp::Cos:
+  case ElementwiseOp::Tanh:
+  case ElementwiseOp::Erf:
+  case ElementwiseOp::Sigmoid:
+  case ElementwiseOp::LogSigmoid:
+  case ElementwiseOp::Softplus:
+  case ElementwiseOp::Silu:
+  case ElementwiseOp::Gelu:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// How many softmaxes are mixed in a value of an attention's body.
+int64_t countSoftmaxes(Value value) {
+  std::set<const Node *> seen;
+  SmallVector<const Node *> open = {value.node};
+  int64_t count = 0;
+  while (!open.empty()) {
+    const Node *node = open.pop_back_val();
+    if (!seen.insert(node).second)
+      continue;
+    if (node->kind == Node::Kind::RowSoftmax) {
+      ++count;
+      continue;
+    }
+    for (Value operand : node->operands)
+      open.push_back(operand.node);
+  }
+  return count;
+}
+
 class Counter {
 public:
   bool count(const Graph &graph, const Size &times) {
@@ -64,10 +117,11 @@ public:
   }
 
   std::array<Size, partCount> parts;
+  std::array<CostFamily, familyCount> families;
 
 private:
   /// Adds factor * work * times; false on overflow.
-  bool add(Part part, int64_t factor, std::optional<Size> work,
+  bool add(Size &to, int64_t factor, std::optional<Size> work,
            const Size &times) {
     if (!work)
       return false;
@@ -81,17 +135,57 @@ private:
     });
     if (!total)
       return false;
-    std::optional<Size> sum = Size::add(parts[part], *total);
+    std::optional<Size> sum = Size::add(to, *total);
     if (!sum)
       return false;
-    parts[part] = *sum;
+    to = *sum;
     return true;
+  }
+
+  /// What belongs to an attention or a recurrence does so whatever it is.
+  CostFamily &family(Family elsewhere) {
+    return families[around.value_or(elsewhere)];
+  }
+  bool addBytes(Family to, const TensorType &type, const Size &times) {
+    return add(families[to].bytes, elementBytes(type.element),
+               elementCount(type), times);
+  }
+  template <typename Range>
+  bool addBytes(Family to, const Range &values, const Size &times) {
+    return llvm::all_of(values, [&](const Value &value) {
+      return addBytes(to, value.type(), times);
+    });
+  }
+  /// Operations on the elements of a product, whose tensors count where nothing
+  /// around it counts them.
+  bool addProduct(Part part, Family elsewhere, const Node &node,
+                  std::optional<Size> multiplications, const Size &times) {
+    CostFamily &to = family(elsewhere);
+    bool isHalfProduct = llvm::any_of(node.operands, [](const Value &operand) {
+      return isHalf(operand.type().element);
+    });
+    if (!add(parts[part], 2, multiplications, times) ||
+        !add(isHalfProduct ? to.halfProducts : to.products, 2, multiplications,
+             times))
+      return false;
+    if (around)
+      return true;
+    return addBytes(elsewhere, node.operands, times) &&
+           addBytes(elsewhere, node.results[0], times);
+  }
+  bool addElementwise(Part part, int64_t factor, std::optional<Size> work,
+                      const Size &times, int64_t functions) {
+    CostFamily &to = family(Rest);
+    return add(parts[part], factor, work, times) &&
+           add(to.functions, functions, work, times) &&
+           add(to.elementwise, factor - functions, work, times);
   }
 
   bool count(const Node &node, const Size &times) {
     switch (node.kind) {
     case Node::Kind::Elementwise:
-      return add(Elementwise, 1, elementCount(node.results[0]), times);
+      return addElementwise(Elementwise, 1, elementCount(node.results[0]),
+                            times, isFunction(cast<ElementwiseNode>(node).op));
     case Node::Kind::Contract: {
       // Every distinct label once.
       const auto &contract = cast<ContractNode>(node);
@@ -106,7 +200,7 @@ private:
       SmallVector<Size> sizes;
       for (auto &[name, size] : labels)
         sizes.push_back(size);
-      return add(Products, 2, product(sizes), times);
+      return addProduct(Products, OtherProducts, node, product(sizes), times);
     }
     case Node::Kind::Convolution: {
       const TensorType &weight = node.operands[1].type();
@@ -114,46 +208,88 @@ private:
       auto taps = product({weight.shape[1], weight.shape[2]});
       if (!outputs || !taps)
         return false;
-      return add(Convolutions, 2, Size::multiply(*outputs, *taps), times);
+      return addProduct(Convolutions, OtherConvolutions, node,
+                        Size::multiply(*outputs, *taps), times);
     }
     case Node::Kind::Reduce:
-      return add(Reductions, 1, elementCount(node.operands[0].type()), times);
+      return addElementwise(Reductions, 1,
+                            elementCount(node.operands[0].type()), times, 0);
     case Node::Kind::Softmax:
     case Node::Kind::RowSoftmax:
       // maximum, subtraction, exponential, sum, division
-      return add(Reductions, 5, elementCount(node.operands[0].type()), times);
+      return addElementwise(Reductions, 5,
+                            elementCount(node.operands[0].type()), times, 1);
     case Node::Kind::RowScores:
-    case Node::Kind::RowValues: {
-      // [T, S] times the width of a key or value.
-      bool scores = node.kind == Node::Kind::RowScores;
-      const TensorType &map =
-          scores ? node.results[0] : node.operands[0].type();
-      auto cells = elementCount(map);
-      if (!cells)
-        return false;
-      return add(Scores, 2,
-                 Size::multiply(*cells, node.operands[1].type().shape.back()),
-                 times);
-    }
+      return countRowProduct(node, node.results[0], 1, times);
+    case Node::Kind::RowValues:
+      return countRowProduct(node, node.operands[0].type(),
+                             countSoftmaxes(node.operands[0]), times);
     case Node::Kind::RowNeighbours: {
       auto width = cast<RowNeighboursNode>(node).width;
-      return add(Elementwise, 2 * (width - 1), elementCount(node.results[0]),
-                 times);
+      return addElementwise(Elementwise, 2 * (width - 1),
+                            elementCount(node.results[0]), times, 0);
     }
     case Node::Kind::Recurrence:
       return countRecurrence(cast<RecurrenceNode>(node), times);
-    case Node::Kind::Attention: {
-      const auto &attention = cast<AttentionNode>(node);
-      bodySizes[attention.querySymbol] = attention.querySize;
-      bodySizes[attention.keySymbol] = attention.keySize;
-      std::optional<Size> inside = product(attention.lead);
-      if (inside)
-        inside = Size::multiply(*inside, times);
-      return inside && count(attention.body, *inside);
-    }
+    case Node::Kind::Attention:
+      return countAttention(cast<AttentionNode>(node), times);
+    case Node::Kind::Take:
+      // The rows that are asked for.
+      return around || (addBytes(Rest, node.results[0], times) &&
+                        addBytes(Rest, node.results[0], times));
     default:
       return true; // moves data, computes nothing
     }
+  }
+
+  /// [T, S] of `map` times the width of a key or value; `softmaxes` times where
+  /// softmaxes are kept apart.
+  bool countRowProduct(const Node &node, const TensorType &map,
+                       int64_t softmaxes, const Size &times) {
+    auto cells = elementCount(map);
+    if (!cells)
+      return false;
+    const TensorType &keys = node.operands[1].type();
+    auto work = Size::multiply(*cells, keys.shape.back());
+    CostFamily &to = family(InAttentions);
+    return add(parts[Scores], 2, work, times) &&
+           add(isHalf(keys.element) ? to.halfProducts : to.products,
+               2 * std::max<int64_t>(softmaxes, 1), work, times) &&
+           add(to.keyBytes, elementBytes(keys.element), work, times);
+  }
+
+  bool countAttention(const AttentionNode &attention, const Size &times) {
+    bodySizes[attention.querySymbol] = attention.querySize;
+    bodySizes[attention.keySymbol] = attention.keySize;
+    std::optional<Size> inside = product(attention.lead);
+    if (inside)
+      inside = Size::multiply(*inside, times);
+    if (!inside)
+      return false;
+    if (!around)
+      for (const auto *values :
+           {&attention.queries, &attention.keys, &attention.pairs})
+        if (!addBytes(InAttentions, *values, times))
+          return false;
+    if (!around)
+      for (const TensorType &result : attention.results)
+        if (!addBytes(InAttentions, result, times))
+          return false;
+    llvm::SaveAndRestore<std::optional<Family>> within(
+        around, around.value_or(InAttentions));
+    return count(attention.body, *inside);
+  }
+
+  /// Parameters that the body of a recurrence reads, each once: what stays in
+  /// the cores.
+  bool addWeights(const Graph &body, std::set<const Node *> &seen) {
+    return llvm::all_of(body.nodes, [&](const std::unique_ptr<Node> &node) {
+      return llvm::all_of(node->operands, [&](const Value &operand) {
+        return operand.node->kind != Node::Kind::Parameter ||
+               !seen.insert(operand.node).second ||
+               addBytes(InRecurrences, operand.type(), Size(int64_t(1)));
+      });
+    });
   }
 
   bool countRecurrence(const RecurrenceNode &recurrence, const Size &times) {
@@ -161,10 +297,25 @@ private:
     if (!recurrence.sequences.empty())
       steps = recurrence.sequences[0].type().shape[recurrence.timeAxis];
     std::optional<Size> inside = Size::multiply(times, steps);
-    return inside && count(recurrence.body, *inside);
+    if (!inside)
+      return false;
+    std::set<const Node *> seen;
+    if (!around && (!addBytes(InRecurrences, recurrence.sequences, times) ||
+                    !addBytes(InRecurrences, recurrence.initials, times) ||
+                    !addWeights(recurrence.body, seen)))
+      return false;
+    if (!around)
+      for (const TensorType &result : recurrence.results)
+        if (!addBytes(InRecurrences, result, times))
+          return false;
+    llvm::SaveAndRestore<std::optional<Family>> within(
+        around, around.value_or(InRecurrences));
+    return count(recurrence.body, *inside);
   }
 
   std::map<const Symbol *, Size> bodySizes;
+  /// The attention or recurrence that is being counted.
+  std::optional<Family> around;
 };
 
 template <typename Range> std::optional<Size> bytesOf(const Range &types) {
@@ -200,14 +351,28 @@ std::optional<Cost> countCost(const Program &program) {
       return std::nullopt;
     cost.operations = *sum;
   }
+  for (int family = 0; family < familyCount; ++family) {
+    CostFamily &found = counter.families[family];
+    const Size *sizes[] = {&found.halfProducts, &found.products,
+                           &found.functions, &found.elementwise, &found.bytes};
+    if (llvm::all_of(sizes,
+                     [](const Size *size) { return size->isConstant(0); }))
+      continue;
+    found.what = familyNames[family].str();
+    cost.families.push_back(std::move(found));
+  }
   auto inputs = bytesOf(llvm::map_range(
       program.inputs, [](const ProgramInput &input) { return input.type; }));
   auto results =
       bytesOf(llvm::map_range(program.results, [](const ProgramResult &result) {
         return result.value.type();
       }));
-  if (!inputs || !results)
+  auto parameters = bytesOf(llvm::map_range(
+      program.parameters,
+      [](const ProgramParameter &parameter) { return parameter.type; }));
+  if (!inputs || !results || !parameters)
     return std::nullopt;
+  cost.parameterBytes = *parameters;
   cost.inputBytes = *inputs;
   cost.resultBytes = *results;
   return cost;

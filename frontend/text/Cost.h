@@ -21,10 +21,29 @@ struct CostPart {
   Size operations;
 };
 
+/// What operations take of a GPU's units, of those that belong together: what
+/// stands in attentions, in recurrences, and elsewhere by its kind. An
+/// attention keeps the products of its softmaxes with the values apart, as it
+/// does when it looks at a block of keys at a time.
+struct CostFamily {
+  std::string what;
+  /// Operations of products with a 16-bit operand, and of others.
+  Size halfProducts, products;
+  /// Elements of keys and values that products read for each query, times the
+  /// bytes of one: of attentions only.
+  Size keyBytes;
+  /// Exponentials and other functions of mathematics; all other operations.
+  Size functions, elementwise;
+  /// What is read and written, each tensor once.
+  Size bytes;
+};
+
 struct Cost {
   Size operations; // of a run
   Size inputBytes, resultBytes;
+  Size parameterBytes;
   std::vector<CostPart> parts; // those that are not 0
+  std::vector<CostFamily> families;
 };
 
 /// Nothing where a count overflows i64.

@@ -104,7 +104,14 @@ static constexpr Number numbers[] = {
     {"multiprocessor_shared_bytes",
      &TargetDescription::multiprocessorSharedBytes, true},
     {"block_shared_bytes", &TargetDescription::blockSharedBytes, true},
-    {"ptx_version", &TargetDescription::ptxVersion, true}};
+    {"ptx_version", &TargetDescription::ptxVersion, true},
+    {"half_tensor_operations", &TargetDescription::halfTensorOperations, true},
+    {"tf32_tensor_operations", &TargetDescription::tf32TensorOperations, true},
+    {"float_operations", &TargetDescription::floatOperations, true},
+    {"exponentials", &TargetDescription::exponentials, true},
+    {"shared_bytes_per_clock", &TargetDescription::sharedBytesPerClock, true},
+    {"clock_megahertz", &TargetDescription::clockMegahertz, true},
+    {"global_gigabytes", &TargetDescription::globalGigabytes, true}};
 
 DictionaryAttr TargetDescription::toAttribute(MLIRContext *context) const {
   Builder builder(context);

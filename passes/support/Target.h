@@ -41,9 +41,23 @@ struct TargetDescription {
   int64_t blockSharedBytes = 0;
   /// The oldest version of PTX that has all that kernels use, times 10.
   int64_t ptxVersion = 0;
+  /// What a multiprocessor does in a clock at its best, a multiply-add being
+  /// two: operations of tensor cores on 16-bit numbers with sums of f32, and in
+  /// tf32; operations of f32; exponentials; bytes of shared memory. The clock
+  /// in MHz, and gigabytes of global memory a second.
+  int64_t halfTensorOperations = 0;
+  int64_t tf32TensorOperations = 0;
+  int64_t floatOperations = 0;
+  int64_t exponentials = 0;
+  int64_t sharedBytesPerClock = 0;
+  int64_t clockMegahertz = 0;
+  int64_t globalGigabytes = 0;
 
   /// Threads of a warp.
   static constexpr int64_t warpThreads = 32;
+  /// What gf-keep-sizes takes of a block's shared memory, at most; not in
+  /// blockSharedBytes.
+  static constexpr int64_t keptSizesBytes = 2 << 10;
   bool isGpu() const { return blockThreads != 0; }
 
   /// Whether a * b + c is one instruction: not in SSE.

@@ -3,9 +3,11 @@
 
 #include "frontend/text/Cost.h"
 #include "frontend/tools/gatefold/Commands.h"
+#include "frontend/tools/gatefold/ModelTime.h"
 #include "frontend/tools/gatefold/Session.h"
 #include "frontend/tools/gatefold/Weights.h"
 #include "passes/support/Entry.h"
+#include "passes/support/Target.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -177,8 +179,6 @@ void addSchedule(json::Object &document, const Compilation &compilation) {
   document["scheduled"] = std::move(scheduled);
 }
 
-using PrintRow = function_ref<void(StringRef title, const Twine &value)>;
-
 void printSchedule(const Compilation &compilation, PrintRow row) {
   for (const ReportedOperation &operation : sortRemarks(compilation)) {
     if (operation.scheduled) {
@@ -261,6 +261,12 @@ ExitStatus runReport(const CommandLine &line) {
   if (program)
     cost = text::countCost(*program);
 
+  std::optional<std::vector<ModelTime>> times;
+  if (cost && isGpuName(line.target))
+    times = computeModelTimes(
+        *cost, cantFail(TargetDescription::describe(line.target)),
+        line.fastMath, symbols);
+
   if (line.json) {
     json::Object document{{"name", description.name},
                           {"parameters", description.parameter_count},
@@ -289,6 +295,8 @@ ExitStatus runReport(const CommandLine &line) {
             {"what", part.what}, {"operations", sizeJson(part.operations)}});
       document["parts"] = std::move(parts);
     }
+    if (times)
+      document["model_time"] = modelTimesJson(*times, line.target, where);
     if (line.timing && session.getCompilation())
       document["timing"] = session.getCompilation()->timingJson();
     printJson(std::move(document));
@@ -317,6 +325,8 @@ ExitStatus runReport(const CommandLine &line) {
     row("operations", program ? "too many to count in 64 bits"
                               : "counted for .gf texts only");
   }
+  if (times)
+    printModelTimes(*times, line.target, where, row);
   row("arena", grouped(arena) + " bytes" + (where.empty() ? "" : " at ") +
                    where +
                    (isAnyUnknown ? "; give --dim for other sizes" : ""));

@@ -25,7 +25,10 @@ void gatefold::buildGpuPhase(OpPassManager &manager,
   if (!options.naive)
     manager.addNestedPass<func::FuncOp>(createReduceInWarps());
   manager.addNestedPass<func::FuncOp>(createLinalgToLoops({/*parallel=*/true}));
+  // The assembler takes time with more than the length of a kernel.
+  manager.addPass(createOutlineRepeats());
   manager.addPass(createFormKernels());
+  manager.addNestedPass<gpu::GPUModuleOp>(createKeepSizes());
   manager.addNestedPass<gpu::GPUModuleOp>(createSizeSharedMemory());
   manager.addNestedPass<gpu::GPUModuleOp>(createShareLoops());
   manager.addPass(createCanonicalizerPass());

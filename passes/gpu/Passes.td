@@ -140,6 +140,45 @@ def SizeSharedMemory
   }];
 }
 
+def KeepSizes : Pass<"gf-keep-sizes", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Sizes and places that a kernel keeps, in shared memory";
+  let description = [{
+    Numbers that a kernel computes from its parameters where it begins (sizes, places of
+    buffers) are the same for all threads of a block. Where they are many, one thread writes
+    them to a table in shared memory, and what uses them reads them just before: else they
+    would take registers through all that comes between, and those of a model of some layers
+    are more than there are. Views are made anew where they are used.
+
+    ```mlir
+    %n = arith.muli %size, %c4 : index
+    %v = memref.view %arena[%n][%size] : ...
+    scf.for ... { func.call @f(%v) ... func.call @g(%v) }
+    // becomes
+    %n = arith.muli %size, %c4 : index
+    %sizes = memref.get_global @gatefold_run_kernel_sizes : memref<1xi64, #gpu.address_space<workgroup>>
+    scf.if %first { memref.store %n, %sizes[%c0] ... }
+    gpu.barrier
+    scf.for ... {
+      %m = memref.load %sizes[%c0] ...
+      %w = memref.view %arena[%m][%size] : ...
+      func.call @f(%w)
+      ...
+    }
+    ```
+  }];
+  let options = [
+    Option<"least", "least", "int64_t", /*default=*/"24",
+           "Fewer numbers stay in registers">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+  let statistics = [
+    Statistic<"numbersKept", "numbers", "Numbers in tables">
+  ];
+}
+
 def ShareLoops : Pass<"gf-share-loops", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Parallel loops among the threads of a block";
   let description = [{

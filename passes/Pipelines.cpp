@@ -79,6 +79,10 @@ static void buildTile(OpPassManager &manager, const PipelineOptions &options) {
     return;
   manager.addNestedPass<func::FuncOp>(
       createTileLinear({readSchedule(options).panelWidth.value_or(-1)}));
+  // Vectors of a CPU extend each element anew for every row that meets it;
+  // tensor cores take 16 bits as they are.
+  if (isGpuName(options.target))
+    manager.addNestedPass<func::FuncOp>(createNarrowProducts());
   clean(manager);
   manager.addNestedPass<func::FuncOp>(createFusePointwise());
   manager.addPass(memref::createResolveShapedTypeResultDimsPass());

@@ -146,7 +146,7 @@ gatefold_status Preparation::place() {
     distribute(aligned(model.weights), arena);
     for (int64_t p = 0; p < description.parameter_count; ++p)
       if (!isInPlace[p])
-        copyIn(p, (char *)model.parameters[p]);
+        copyIn(p, const_cast<char *>((const char *)model.parameters[p]));
     status = description.prepare ? compute(arena) : GATEFOLD_OK;
     for (int64_t p = 0; p < description.parameter_count; ++p)
       if (description.parameters[p].prepare_only)

@@ -113,7 +113,8 @@ gatefold_status gatefold_run(gatefold_context *context,
   if (!checkTensors(*context, inputs, results))
     return GATEFOLD_INVALID_ARGUMENT;
   makeArguments(*context, inputs, results);
-  if (!checkOverlaps(*context))
+  if (!checkOverlaps(*context) ||
+      (context->gpu && !cuda::checkArguments(*context)))
     return GATEFOLD_INVALID_ARGUMENT;
   size_t needed;
   gatefold_status status = layOut(

@@ -2,11 +2,14 @@
 """lit: which files are tests, what their RUN lines may say, and what only some
 machines have.
 
-Features: `ptxas` and `nvcc` (of NVIDIA's toolkit, on PATH), `avx512` (of this CPU).
+Features: `ptxas` and `nvcc` (of NVIDIA's toolkit, on PATH), `avx512` (of this CPU), `cuda-driver`
+(libcuda.so.1 can be opened), `cuda` (and has a GPU).
 Substitutions beside the programs: `%python`, `%plugin`, `%test` (this folder in
-the source tree), `%source` (the source tree), `%build` (the build's), `%cc` (the C compiler).
+the source tree), `%source` (the source tree), `%build` (the build's), `%cc` (the C compiler),
+`%fakecuda` (the folder of the driver whose GPU is the emulator).
 """
 
+import ctypes
 import os
 import shutil
 
@@ -31,6 +34,7 @@ config.substitutions += [
     ("%plugin", plugin),
     ("%source", config.gatefold_source),
     ("%build", config.gatefold_build),
+    ("%fakecuda", os.path.join(config.gatefold_build, "test", "cuda", "fake")),
     ("%test", config.test_source_root),
     ("%cc", config.host_compiler),
 ]
@@ -59,6 +63,23 @@ def has_avx512():
         return False
 
 
+def count_gpus():
+    """Those that the CUDA driver of this machine finds; none: there is no driver."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return None
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) == 0:
+        driver.cuDeviceGetCount(ctypes.byref(count))
+    return count.value
+
+
+gpus = count_gpus()
+if gpus is not None:
+    config.available_features.add("cuda-driver")
+if gpus:
+    config.available_features.add("cuda")
 for tool in ("ptxas", "nvcc"):
     if shutil.which(tool):
         config.available_features.add(tool)

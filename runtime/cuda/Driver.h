@@ -76,6 +76,7 @@ using Stream = struct StreamOfDriver *;
   X(allocate, "cuMemAlloc_v2", (Address * address, size_t bytes))              \
   X(free, "cuMemFree_v2", (Address address))                                   \
   X(copyIn, "cuMemcpyHtoD_v2", (Address to, const void *from, size_t bytes))   \
+  X(copyOut, "cuMemcpyDtoH_v2", (void *to, Address from, size_t bytes))        \
   X(copyInLater, "cuMemcpyHtoDAsync_v2",                                       \
     (Address to, const void *from, size_t bytes, Stream stream))               \
   X(copyOutLater, "cuMemcpyDtoHAsync_v2",                                      \

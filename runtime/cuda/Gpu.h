@@ -22,6 +22,9 @@ int64_t residentBlocks(const gatefold_model &model);
 bool addLaunches(gatefold_context &context);
 void removeLaunches(gatefold_context &context);
 
+/// Refuses tensors that would have to be copied but for a state in one piece.
+bool checkArguments(gatefold_context &context);
+
 /// Bytes before the arena: the team's memory and what checks find.
 int64_t controlBytes(const gatefold_context &context);
 /// Lets the context's own workspace grow.

@@ -43,8 +43,7 @@ public:
   gatefold_status run();
 
 private:
-  bool checkArguments();
-  bool checkCopy(const Subject &subject, const Argument &argument);
+  bool checkMatrices();
   void findChecks(bool isCaptured);
   void addCheck(int64_t number, int64_t input, int64_t last, bool isCaptured);
   Result isCaptured(bool &answer) const;
@@ -74,52 +73,37 @@ private:
 //===----------------------------------------------------------------------===//
 
 /// Of what must be copied, only a state is, and only as one piece.
-bool Launch::checkCopy(const Subject &subject, const Argument &argument) {
+static bool checkCopy(Message &message, const Subject &subject,
+                      const Argument &argument) {
   const View &view = argument.view;
   if (!argument.isCopied || view.isEmpty())
     return true;
-  appendSubject(context.message, subject);
-  if (!view.isAligned()) {
-    context.message.append(" does not stand at a multiple of its elements' "
-                           "size, %lld bytes: on a GPU nothing is copied",
-                           (long long)view.elementBytes);
-    return false;
-  }
-  if (!view.hasContiguousRows()) {
-    context.message.append(" has a last dimension that is not contiguous: on a "
-                           "GPU nothing is copied");
-    return false;
-  }
-  if (!isContiguous(view)) {
-    context.message.append(" is overwritten by its result and not contiguous: "
-                           "give the result other memory");
-    return false;
-  }
-  context.message.clear();
-  return true;
+  if (view.isAligned() && view.hasContiguousRows() && isContiguous(view))
+    return true;
+  appendSubject(message, subject);
+  if (!view.isAligned())
+    message.append(" does not stand at a multiple of its elements' size, %lld "
+                   "bytes: on a GPU nothing is copied",
+                   (long long)view.elementBytes);
+  else if (!view.hasContiguousRows())
+    message.append(" has a last dimension that is not contiguous: on a GPU "
+                   "nothing is copied");
+  else
+    message.append(" is overwritten by its result and not contiguous: give the "
+                   "result other memory");
+  return false;
 }
 
-bool Launch::checkArguments() {
+bool checkArguments(gatefold_context &context) {
+  const gatefold_description &description = *context.model->description;
   for (int64_t i = 0; i < description.input_count; ++i)
-    if (!checkCopy({Kind::Input, description.inputs[i]}, context.arguments[i]))
+    if (!checkCopy(context.message, {Kind::Input, description.inputs[i]},
+                   context.arguments[i]))
       return false;
   for (int64_t r = 0; r < description.result_count; ++r)
-    if (!checkCopy({Kind::Result, description.results[r]},
+    if (!checkCopy(context.message, {Kind::Result, description.results[r]},
                    context.arguments[description.input_count + r]))
       return false;
-  for (int64_t c = 0; c < launches.checkCount; ++c) {
-    const ValueCheck &check = launches.checks[c];
-    Matrix matrix;
-    if (!check.isLaunched ||
-        asMatrix(context.arguments[check.input].view, matrix))
-      continue;
-    appendSubject(context.message,
-                  {Kind::Input, description.inputs[check.input]});
-    context.message.append(
-        " has strides that do not make rows of one distance: "
-        "its values cannot be checked on a GPU");
-    return false;
-  }
   return true;
 }
 
@@ -149,6 +133,24 @@ void Launch::findChecks(bool isCaptured) {
   for (int64_t i = 0; i < description.input_count; ++i)
     if (isBool(description.inputs[i].element))
       addCheck(number++, i, /*last=*/1, isCaptured);
+}
+
+/// Refuses strides that the kernel which checks values does not know.
+bool Launch::checkMatrices() {
+  for (int64_t c = 0; c < launches.checkCount; ++c) {
+    const ValueCheck &check = launches.checks[c];
+    Matrix matrix;
+    if (!check.isLaunched ||
+        asMatrix(context.arguments[check.input].view, matrix))
+      continue;
+    appendSubject(context.message,
+                  {Kind::Input, description.inputs[check.input]});
+    context.message.append(
+        " has strides that do not make rows of one distance: "
+        "its values cannot be checked on a GPU");
+    return false;
+  }
+  return true;
 }
 
 /// Whether the stream captures; asked only where it matters.
@@ -232,7 +234,7 @@ gatefold_status Launch::run() {
     result = isCaptured(captured);
   if (result == Success) {
     findChecks(captured);
-    if (!checkArguments())
+    if (!checkMatrices())
       return GATEFOLD_INVALID_ARGUMENT;
     // Whatever comes of what follows, this is the run that `finish` tells of.
     launches.control = control();

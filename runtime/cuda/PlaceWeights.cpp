@@ -74,9 +74,7 @@ gatefold_status Preparation::computeOnGpu(char *arena) {
           device.prepare, 1, 1, 1, (uint32_t)kernel.threads, 1, 1,
           (uint32_t)kernel.shared_bytes, nullptr, parameters);
     if (result == Success)
-      result = driver.copyOutLater(found, team, sizeof(found), nullptr);
-    if (result == Success)
-      result = driver.synchronise(nullptr);
+      result = driver.copyOut(found, team, sizeof(found));
     status = driver.check(message, result, "prepare the weights");
   }
   free(words);

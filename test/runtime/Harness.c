@@ -32,17 +32,3 @@ int finish(void) {
   printf("%d checks, %d failed\n", checks, failures);
   return failures ? 1 : 0;
 }
-
-int main(void) {
-  testModel();
-  testPrepare();
-  testPrepared();
-  testShapes();
-  testChecks();
-  testRun();
-  testOverlap();
-  testHalf();
-  testThreads();
-  testTeam();
-  return finish();
-}

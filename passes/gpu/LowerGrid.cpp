@@ -3,7 +3,9 @@
 //
 // A rank is a block of a cooperative grid, and the team's barrier one of the
 // grid. A block whose assertion fails leaves its code in the team's memory,
-// where the others find it at their next barrier, and leaves the kernel.
+// where the others find it at their next barrier, and leaves the kernel. So
+// does a run that finds a code there when it begins: what was launched before
+// it has found a value that it must not use.
 //
 // Every block adds to one counter: all but the first 1, the first what makes
 // the sum 2^31. So its highest bit changes when all have come, and the counter
@@ -174,6 +176,11 @@ private:
                                         value);
   }
   Block *getEnd(Location loc);
+  bool isRun() {
+    return isKernel && function.getName() == StringRef(runKernel);
+  }
+  Value getStatus(Location loc);
+  void lookFirst();
   void leaveIf(Operation *op, Value hasFailed);
   void lowerBarrier(TeamBarrierOp op);
   void lowerCall(func::CallOp op);
@@ -241,6 +248,35 @@ Block *TeamLowering::getEnd(Location loc) {
   return end;
 }
 
+Value TeamLowering::getStatus(Location loc) {
+  return LLVM::GEPOp::create(builder, loc, team.getType(), builder.getI32Type(),
+                             team, ArrayRef<LLVM::GEPArg>{int32_t(TeamStatus)});
+}
+
+/// Leaves at the beginning where there is a code. A block that is late may see
+/// that of another one, so its threads agree.
+void TeamLowering::lookFirst() {
+  Location loc = function.getLoc();
+  Block *entry = &function.getFunctionBody().front();
+  Block *rest = entry->splitBlock(entry->begin());
+  builder.setInsertionPointToEnd(entry);
+  Type i32 = builder.getI32Type();
+  Value code = LLVM::LoadOp::create(
+      builder, loc, i32, getStatus(loc), /*alignment=*/4, /*isVolatile=*/false,
+      /*isNonTemporal=*/false, /*isInvariant=*/false,
+      /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic, deviceScope);
+  auto any = NVVM::BarrierOp::create(
+      builder, loc, TypeRange{i32}, Value(), Value(),
+      NVVM::BarrierReductionAttr::get(builder.getContext(),
+                                      NVVM::BarrierReduction::OR),
+      code);
+  Value zero =
+      LLVM::ConstantOp::create(builder, loc, i32, builder.getI32IntegerAttr(0));
+  Value hasFailed = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::ne, any.getResult(0), zero);
+  cf::CondBranchOp::create(builder, loc, hasFailed, getEnd(loc), rest);
+}
+
 /// Leaves in place of `op` where another block has failed.
 void TeamLowering::leaveIf(Operation *op, Value hasFailed) {
   Location loc = op->getLoc();
@@ -285,10 +321,7 @@ void TeamLowering::lowerAssertion(cf::AssertOp op) {
   Value code = LLVM::ConstantOp::create(
       builder, loc, i32,
       builder.getI32IntegerAttr(GATEFOLD_RUN_EMPTY_REDUCTION));
-  Value status =
-      LLVM::GEPOp::create(builder, loc, team.getType(), i32, team,
-                          ArrayRef<LLVM::GEPArg>{int32_t(TeamStatus)});
-  LLVM::StoreOp::create(builder, loc, code, status, /*alignment=*/4,
+  LLVM::StoreOp::create(builder, loc, code, getStatus(loc), /*alignment=*/4,
                         /*isVolatile=*/false, /*isNonTemporal=*/false,
                         /*isInvariantGroup=*/false,
                         LLVM::AtomicOrdering::monotonic, deviceScope);
@@ -308,10 +341,12 @@ LogicalResult TeamLowering::run() {
   });
   if (result.wasInterrupted())
     return failure();
-  if (operations.empty())
+  if (operations.empty() && !isRun())
     return success();
   if (failed(findTeam()) || failed(returnWhetherFailed()))
     return failure();
+  if (isRun())
+    lookFirst();
   for (Operation *op : operations) {
     if (auto assertion = dyn_cast<cf::AssertOp>(op))
       lowerAssertion(assertion);

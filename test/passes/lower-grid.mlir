@@ -103,3 +103,25 @@ gpu.module @kernels {
     return %x : index
   }
 }
+
+// -----
+
+// The run looks first whether what was launched before it has found a value that is
+// out of range; all threads of a block see the same.
+gpu.module @kernels {
+  // CHECK-LABEL: gpu.func @gatefold_run_kernel
+  // CHECK-SAME: , %[[T:[^:]*]]: !llvm.ptr<1>
+  gpu.func @gatefold_run_kernel(%x: index, %team: !llvm.ptr<1>) kernel {
+    // CHECK: %[[STATUS:.*]] = llvm.getelementptr %[[T]][1]
+    // CHECK: %[[CODE:.*]] = llvm.load %[[STATUS]] atomic syncscope("device") monotonic
+    // CHECK: %[[ANY:.*]] = nvvm.barrier #nvvm.reduction<or> %[[CODE]] -> i32
+    // CHECK: %[[LEAVES:.*]] = arith.cmpi ne, %[[ANY]]
+    // CHECK: cf.cond_br %[[LEAVES]], ^bb[[END:[0-9]+]], ^bb[[REST:[0-9]+]]
+    // CHECK: ^bb[[REST]]:
+    // CHECK-NEXT: "use"
+    "use"(%x) : (index) -> ()
+    gpu.return
+    // CHECK: ^bb[[END]]:
+    // CHECK-NEXT: gpu.return
+  }
+}

@@ -20,7 +20,10 @@ inline constexpr llvm::StringLiteral kernelsModule = "gatefold_kernels";
 /// The kernels of a run and of `prepare`. Their parameters are, for each tensor
 /// of the interface and then the arena, a pointer to its first element and, as
 /// 64-bit integers, its sizes and then its strides as far as its type leaves
-/// them open; last a pointer to the team's memory.
+/// them open; last a pointer to the team's memory. Both are launched as a
+/// cooperative grid: the run with as many blocks as gatefold_useful_ranks says,
+/// or one where there is no such function; `prepare` with any number, best with
+/// as many as are resident at once. A block has a multiple of 32 threads.
 inline constexpr llvm::StringLiteral runKernel = "gatefold_run_kernel";
 inline constexpr llvm::StringLiteral prepareKernel = "gatefold_prepare_kernel";
 
@@ -44,6 +47,14 @@ inline constexpr llvm::StringLiteral warpsName = "gf.warps";
 /// needs.
 inline constexpr llvm::StringLiteral sharedBytesName = "gf.shared_bytes";
 
+/// Attribute of a loop, and of functions on vectors that it calls: the bytes at
+/// the end of a block's shared memory in which the loop keeps weights.
+inline constexpr llvm::StringLiteral keptBytesName = "gf.kept_bytes";
+
+/// Attribute of a loop: the tiles of so many iterations are in shared memory at
+/// once.
+inline constexpr llvm::StringLiteral stagesName = "gf.stages";
+
 /// Attribute of an scf.parallel: who executes an iteration of it. Without it a
 /// thread does; else all threads of a warp, or of the block, come to it.
 inline constexpr llvm::StringLiteral executorName = "gf.executor";
@@ -51,7 +62,7 @@ inline constexpr llvm::StringLiteral warpExecutor = "warp";
 inline constexpr llvm::StringLiteral blockExecutor = "block";
 
 /// What the blocks of one launch share: 32-bit words in global memory, all 0
-/// when it begins.
+/// when it begins; but a run that finds a code leaves at once.
 enum TeamWord : int64_t {
   /// How many blocks have come to the grid's barrier.
   TeamArrivals = 0,

@@ -15,7 +15,8 @@ def PlaceBarriers : Pass<"gf-place-barriers", "::mlir::ModuleOp"> {
 
     Two buffers are apart if they are constant places in the arena without a common
     byte, or one in the arena and one that is not. A `gf.team_barrier` is a barrier
-    of the block, too.
+    of the block, too. A call is an operation that uses what the function does; in the
+    function, barriers are placed for the buffers that the call passes.
 
     ```mlir
     linalg.copy ins(%x : memref<?xf32>) outs(%y : memref<?xf32>)
@@ -68,7 +69,7 @@ def ReduceInWarps : Pass<"gf-reduce-in-warps", "::mlir::func::FuncOp"> {
     that is always the same. So the bits of a row depend on its length, and neither on the number of rows
     nor on who computes it. Sums, products, maxima, minima, logical operations and the
     place of the largest element have such a form. What has none, what is contiguous from row to row,
-    and rows shorter than a warp, are left to `gf-linalg-to-loops`: a thread for each row.
+    products of matrices, and rows shorter than a warp, are left to `gf-linalg-to-loops`: a thread for each row.
 
     ```mlir
     linalg.reduce { arith.addf } ins(%x : memref<?x512xf32>) outs(%y : memref<?xf32>) dimensions = [1]
@@ -87,6 +88,94 @@ def ReduceInWarps : Pass<"gf-reduce-in-warps", "::mlir::func::FuncOp"> {
   ];
   let statistics = [
     Statistic<"reductionsLowered", "reductions", "Reductions given to warps">
+  ];
+}
+
+def KeepWeights : Pass<"gf-keep-weights", "::mlir::ModuleOp"> {
+  let summary = "Weights of a recurrence in shared memory from step to step";
+  let description = [{
+    A `gf.linear` in a loop that writes its x for a later iteration, as a recurrence does with
+    its states, and whose panels no iteration changes, reads them from shared memory: a
+    rank's part of them is copied there before the outermost loop for which this holds.
+    Several products share the room in order. Whether a part fits is found when it runs; it
+    depends on how many ranks share the panels. Else, and for loops of fewer than 4
+    steps, the product reads global memory, which then lies in the second cache.
+
+    Kept panels are tiles (`SharedTile.h`) at the end of a block's shared memory,
+    `gf.kept_bytes` of it, which functions that the loop calls do not touch. Runs behind
+    gf-place-barriers, and places its own.
+
+    ```mlir
+    scf.for %t = %c0 to %steps step %c1 {
+      gf.linear %h, %p outs(%y : memref<?x64xf32>) : memref<?x48xf32>, memref<1x48x64xf32>
+      ... writes %h ...
+    }
+    // becomes
+    %shared = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+    %kept = arith.cmpi ule, %bytes, %room : index
+    scf.if %kept { ... copies ... }
+    %s = memref.view %shared[...] ...
+    scf.for %t = %c0 to %steps step %c1 {
+      scf.if %kept {
+        gf.linear %h, %s outs(%y : memref<?x64xf32>) : memref<?x48xf32>, memref<?x?x64xf32, strided<[?, 64, 1]>, #gpu.address_space<workgroup>>
+      } else {
+        gf.linear %h, %p outs(%y : memref<?x64xf32>) : memref<?x48xf32>, memref<1x48x64xf32>
+      }
+      ... writes %h ...
+    } {gf.kept_bytes = ...}
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+  let statistics = [
+    Statistic<"productsKept", "products", "Products whose weights may be kept">
+  ];
+}
+
+def LinearToTiles : Pass<"gf-linear-to-tiles", "::mlir::ModuleOp"> {
+  let summary = "Products on packed panels to calls of functions on vectors";
+  let description = [{
+    Each `gf.linear` on buffers becomes a call of a private function, one for each
+    combination of types and each width of panel. It shares out the rows to functions on
+    vectors (`gf.vectors`), one for each size of tile: 128 rows as long as there are more
+    than 64, then the smallest of 64, 32 and 16 that takes the rest. A tile's sums are carried
+    through a loop over k, in steps of 32 or, if all operands have 16 bits, of 64; what lies
+    behind the end of k is read as 0. The initial value is added last.
+
+    All tiles add the same steps in the same order, so that the bits of a row depend on
+    no other row. They are not those of `gf-linear-to-parallel`: tensor cores add a step of
+    k at a time.
+
+    Leading dimensions are joined and initial values passed as `gf-linear-to-vectors` does.
+    Products in f64 and those whose operands have gaps stay for `gf-linear-to-parallel`, and
+    a remark says so.
+
+    ```mlir
+    gf.linear %x, %p initial(%b : memref<100xf32>) outs(%y : memref<?x100xf32>) : memref<?x40xf32>, memref<2x40x64xf32>
+    // becomes, with views of rows
+    call @gatefold_linear_f32_64(%x, %p, %b, %true, %y)
+    // which calls
+    func.func private @gatefold_linear_f32_64_rows64(...) attributes {gf.vectors, gf.warps = array<i64: 4, 2>} {
+      ... scf.for %k = %c0 to %size step %c32 iter_args(%sum = %zeros) -> (vector<64x64xf32>) {
+        %a = vector.transfer_read %x[%row, %k], %zero : ..., vector<64x32xf32>
+        %b = vector.transfer_read %p[%panel, %k, %c0], %zero {in_bounds = [false, true]} : ..., vector<32x64xf32>
+        %next = vector.contract ... %a, %b, %sum
+        scf.yield %next
+      }
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+  let statistics = [
+    Statistic<"productsLowered", "products", "Products lowered">,
+    Statistic<"functionsMade", "functions", "Functions on vectors made">
   ];
 }
 
@@ -120,6 +209,59 @@ def FormKernels : Pass<"gf-form-kernels", "::mlir::ModuleOp"> {
     "::mlir::NVVM::NVVMDialect"
   ];
   let statistics = [Statistic<"kernelsFormed", "kernels", "Kernels formed">];
+}
+
+def StageReads : Pass<"gf-stage-reads", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Operands of products through shared memory, ahead of their use";
+  let description = [{
+    In functions on vectors (`gf.vectors`) a matrix in global memory that is an operand of
+    products, extended or not, and nothing else, is copied to shared memory by all threads of
+    the block and read from there. Where a loop reads it at a place that follows its
+    counter, as blocks of keys or steps of a product do, the copies are asynchronous and
+    `gf.stages` of them are there at once: one iteration computes while those of the next ones
+    come. What is read outside of such loops is copied where it is read, as is what cannot be
+    known before: a place that a loop computes from other values, or memory that it writes.
+
+    How many stages there are follows from what the loop computes and from the shared memory
+    of a block; what does not fit stays as it is. Copies are of 16 bytes where rows begin at a multiple of that,
+    which is found when it runs, and of elements elsewhere. Rows and columns that do
+    not exist become 0. `SharedTile.h` says how a matrix lies in shared memory.
+
+    ```mlir
+    scf.for %i = %c0 to %keys step %c32 iter_args(%sum = %zero) {
+      %k = vector.transfer_read %x[%i, %c0], %pad {in_bounds = [false, true]} : ..., vector<32x64xf16>
+      ... vector.contract ... %q, %k, %zero ...
+    }
+    // becomes
+    %shared = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+    %buffers = memref.view %shared[%c0][] : ... to memref<2x32x64xf16, #gpu.address_space<workgroup>>
+    gpu.barrier
+    ... nvvm.cp.async.shared.global ... // of block 0
+    nvvm.cp.async.commit.group
+    scf.for %i = %c0 to %keys step %c32 iter_args(%sum = %zero, %stage = %c0) {
+      nvvm.cp.async.wait.group 0
+      gpu.barrier
+      ... // copies the block behind %i, if there is one, to the other stage
+      nvvm.cp.async.commit.group
+      %buffer = memref.subview %buffers[%stage, 0, 0] [1, 32, 64] [1, 1, 1] : ...
+      %k = vector.transfer_read %buffer[%c0, %c0], %pad {in_bounds = [true, true]} : ..., vector<32x64xf16>
+      ...
+    } {gf.stages = 2}
+    ```
+  }];
+  let options = [
+    Option<"stages", "stages", "int64_t", /*default=*/"0",
+           "Iterations whose operands are in shared memory at once, at most; 0: as many as suit the loop">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+  let statistics = [
+    Statistic<"functionsStaged", "functions", "Functions with staged operands">
+  ];
 }
 
 def SizeSharedMemory
@@ -234,7 +376,8 @@ def LowerGrid : Pass<"gf-lower-grid", "::mlir::gpu::GPUModuleOp"> {
     A block whose `cf.assert` fails writes GATEFOLD_RUN_EMPTY_REDUCTION to the team's
     memory and leaves the kernel; the others find that at their next barrier and leave. A function
     that holds either takes the team's memory as another argument and returns whether to
-    leave. Runs on blocks, after scf-to-cf.
+    leave. The run looks there first, and leaves where what was launched before it has found a
+    value that is out of range. Runs on blocks, after scf-to-cf.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
@@ -328,7 +471,8 @@ def VectorsToThreads : Pass<"gf-vectors-to-threads", "::mlir::gpu::GPUModuleOp">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
-    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect",
     "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"
   ];
   let statistics = [

@@ -2,11 +2,11 @@
 //===- SharedTile.cpp - A matrix in shared memory -------------------------===//
 
 #include "passes/gpu/SharedTile.h"
-#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -51,9 +51,28 @@ private:
 };
 } // namespace
 
-static LLVM::LLVMPointerType getPointerType(MLIRContext *context) {
-  return LLVM::LLVMPointerType::get(
-      context, static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared));
+Value gatefold::buildBufferPointer(OpBuilder &builder, Location loc,
+                                   Value buffer) {
+  // The first words of a descriptor, as the llvm dialect will have it.
+  auto type = cast<MemRefType>(buffer.getType());
+  unsigned space = 0;
+  if (auto named =
+          dyn_cast_if_present<gpu::AddressSpaceAttr>(type.getMemorySpace()))
+    space =
+        static_cast<unsigned>(named.getValue() == gpu::AddressSpace::Workgroup
+                                  ? NVVM::NVVMMemorySpace::Shared
+                                  : NVVM::NVVMMemorySpace::Global);
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), space);
+  Type i64 = builder.getI64Type();
+  SmallVector<Type> fields = {pointer, pointer, i64};
+  if (type.getRank() > 0)
+    fields.append(2, LLVM::LLVMArrayType::get(i64, type.getRank()));
+  auto structure =
+      LLVM::LLVMStructType::getLiteral(builder.getContext(), fields);
+  Value descriptor =
+      UnrealizedConversionCastOp::create(builder, loc, structure, buffer)
+          .getResult(0);
+  return LLVM::ExtractValueOp::create(builder, loc, descriptor, 1);
 }
 
 /// The pointer `bytes` behind another one, in the same tile.
@@ -98,30 +117,20 @@ int64_t SharedTile::getByte(int64_t row, int64_t column) const {
 }
 
 Value SharedTile::buildBase(OpBuilder &builder, Location loc, Value tile) {
-  // The words of a descriptor, as the llvm dialect will have it.
-  MLIRContext *context = builder.getContext();
   auto type = cast<MemRefType>(tile.getType());
-  LLVM::LLVMPointerType pointerType = getPointerType(context);
-  Type i64 = builder.getI64Type();
-  SmallVector<Type> fields = {pointerType, pointerType, i64};
-  if (type.getRank() > 0)
-    fields.append(2, LLVM::LLVMArrayType::get(i64, type.getRank()));
-  auto structure = LLVM::LLVMStructType::getLiteral(context, fields);
-  Value descriptor =
-      UnrealizedConversionCastOp::create(builder, loc, structure, tile)
-          .getResult(0);
-  Value pointer = LLVM::ExtractValueOp::create(builder, loc, descriptor, 1);
+  Value pointer = buildBufferPointer(builder, loc, tile);
   SmallVector<int64_t> strides;
   int64_t offset;
   if (succeeded(type.getStridesAndOffset(strides, offset)) && offset == 0)
     return pointer;
-  Value elements = LLVM::ExtractValueOp::create(builder, loc, descriptor, 2);
+  Value elements =
+      memref::ExtractStridedMetadataOp::create(builder, loc, tile).getOffset();
   // All of shared memory is counted in 32 bits.
+  Words words(builder, loc);
   Value narrow =
-      LLVM::TruncOp::create(builder, loc, builder.getI32Type(), elements);
-  Value bytes =
-      Words(builder, loc).times(narrow, type.getElementTypeBitWidth() / 8);
-  return behind(builder, loc, pointer, bytes);
+      arith::IndexCastOp::create(builder, loc, builder.getI32Type(), elements);
+  return behind(builder, loc, pointer,
+                words.times(narrow, type.getElementTypeBitWidth() / 8));
 }
 
 Value SharedTile::buildOffset(OpBuilder &builder, Location loc, Value row,

@@ -22,6 +22,10 @@
 
 namespace gatefold {
 
+/// The pointer of a buffer in any memory that its offset counts from.
+mlir::Value buildBufferPointer(mlir::OpBuilder &builder, mlir::Location loc,
+                               mlir::Value buffer);
+
 class SharedTile {
 public:
   /// What one access of a thread moves at most, and what stays together.

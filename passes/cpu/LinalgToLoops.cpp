@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/cpu/Passes.h"
+#include "passes/cpu/PointBody.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_LINALGTOLOOPS
@@ -13,6 +14,7 @@ namespace gatefold {
 } // namespace gatefold
 
 using namespace mlir;
+using namespace gatefold;
 using linalg::LinalgOp;
 
 namespace {
@@ -20,101 +22,36 @@ namespace {
 class LoopNest {
 public:
   LoopNest(LinalgOp op, bool inParallel, IRRewriter &rewriter)
-      : op(op), inParallel(inParallel), rewriter(rewriter), loc(op.getLoc()) {}
+      : op(op), body(op), inParallel(inParallel), rewriter(rewriter),
+        loc(op.getLoc()) {}
   void run();
 
 private:
-  SmallVector<Value> placeOf(OpBuilder &builder, AffineMap map);
   void makeParallel(OpBuilder &builder, unsigned position);
   void makeReductions(OpBuilder &builder);
   SmallVector<Value> makeReduction(OpBuilder &builder, unsigned position,
                                    ValueRange carried);
-  SmallVector<Value> makeBody(OpBuilder &builder, ValueRange carried);
-
   void makeParallelLoop(OpBuilder &builder);
 
   LinalgOp op;
+  PointBody body;
   /// Whether the parallel dimensions are one scf.parallel.
   bool inParallel;
   IRRewriter &rewriter;
   Location loc;
-  SmallVector<AffineMap> maps;
   /// Of each loop: how often it runs. All start at 0 and count by 1.
   SmallVector<Value> bounds;
   Value zero, one;
   SmallVector<unsigned> parallel, reductions;
-  /// Of each result: whether it stays at one place through all reductions.
-  SmallVector<bool> isCarried;
   SmallVector<Value> indices;
 };
 } // namespace
-
-/// The indices of an operand's element.
-SmallVector<Value> LoopNest::placeOf(OpBuilder &builder, AffineMap map) {
-  SmallVector<Value> place;
-  for (AffineExpr expression : map.getResults()) {
-    if (auto dim = dyn_cast<AffineDimExpr>(expression)) {
-      place.push_back(indices[dim.getPosition()]);
-      continue;
-    }
-    AffineMap single =
-        AffineMap::get(map.getNumDims(), map.getNumSymbols(), expression);
-    place.push_back(affine::AffineApplyOp::create(builder, loc, single, indices)
-                        .getResult());
-  }
-  return place;
-}
-
-/// The body for one point; gives the new values of the carried results and
-/// stores the others.
-SmallVector<Value> LoopNest::makeBody(OpBuilder &builder, ValueRange carried) {
-  Block *block = op.getBlock();
-  IRMapping mapping;
-  auto load = [&](OpOperand &operand) -> Value {
-    if (!isa<MemRefType>(operand.get().getType()))
-      return operand.get();
-    return memref::LoadOp::create(
-        builder, loc, operand.get(),
-        placeOf(builder, maps[operand.getOperandNumber()]));
-  };
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    BlockArgument argument = op.getMatchingBlockArgument(input);
-    if (!argument.use_empty())
-      mapping.map(argument, load(*input));
-  }
-  auto nextCarried = carried.begin();
-  for (auto [index, init] : llvm::enumerate(op.getDpsInitsMutable())) {
-    BlockArgument argument = op.getMatchingBlockArgument(&init);
-    if (isCarried[index])
-      mapping.map(argument, *nextCarried++);
-    else if (!argument.use_empty())
-      mapping.map(argument, load(init));
-  }
-  for (Operation &inner : block->without_terminator()) {
-    if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
-      mapping.map(index.getResult(), indices[index.getDim()]);
-      continue;
-    }
-    builder.clone(inner, mapping);
-  }
-  SmallVector<Value> results;
-  for (auto [index, init] : llvm::enumerate(op.getDpsInitsMutable())) {
-    Value value =
-        mapping.lookupOrDefault(block->getTerminator()->getOperand(index));
-    if (isCarried[index])
-      results.push_back(value);
-    else
-      memref::StoreOp::create(builder, loc, value, init.get(),
-                              placeOf(builder, maps[init.getOperandNumber()]));
-  }
-  return results;
-}
 
 SmallVector<Value> LoopNest::makeReduction(OpBuilder &builder,
                                            unsigned position,
                                            ValueRange carried) {
   if (position == reductions.size())
-    return makeBody(builder, carried);
+    return body.make(builder, indices, carried);
   unsigned dim = reductions[position];
   auto loop = scf::ForOp::create(
       builder, loc, zero, bounds[dim], one, carried,
@@ -129,20 +66,13 @@ SmallVector<Value> LoopNest::makeReduction(OpBuilder &builder,
 /// Loads the results, reduces, and stores them.
 void LoopNest::makeReductions(OpBuilder &builder) {
   SmallVector<Value> carried;
-  SmallVector<OpOperand *> carriedOperands;
-  for (auto [index, init] : llvm::enumerate(op.getDpsInitsMutable())) {
-    if (!isCarried[index])
-      continue;
-    carriedOperands.push_back(&init);
+  for (OpOperand *output : body.getCarried())
     carried.push_back(memref::LoadOp::create(
-        builder, loc, init.get(),
-        placeOf(builder, maps[init.getOperandNumber()])));
-  }
+        builder, loc, output->get(), body.placeOf(builder, *output, indices)));
   carried = makeReduction(builder, 0, carried);
-  for (auto [operand, value] : llvm::zip(carriedOperands, carried))
-    memref::StoreOp::create(
-        builder, loc, value, operand->get(),
-        placeOf(builder, maps[operand->getOperandNumber()]));
+  for (auto [output, value] : llvm::zip(body.getCarried(), carried))
+    memref::StoreOp::create(builder, loc, value, output->get(),
+                            body.placeOf(builder, *output, indices));
 }
 
 void LoopNest::makeParallel(OpBuilder &builder, unsigned position) {
@@ -175,7 +105,6 @@ void LoopNest::makeParallelLoop(OpBuilder &builder) {
 
 void LoopNest::run() {
   rewriter.setInsertionPoint(op);
-  maps = op.getIndexingMapsArray();
   zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
   one = arith::ConstantIndexOp::create(rewriter, loc, 1);
   for (Range range : op.createLoopRanges(rewriter, loc)) {
@@ -184,17 +113,10 @@ void LoopNest::run() {
     bounds.push_back(
         getValueOrCreateConstantIndexOp(rewriter, loc, range.size));
   }
-  indices.resize(bounds.size());
+  indices.assign(bounds.size(), zero);
   for (auto [dim, kind] : llvm::enumerate(op.getIteratorTypesArray()))
     (kind == utils::IteratorType::parallel ? parallel : reductions)
         .push_back(dim);
-  for (OpOperand &init : op.getDpsInitsMutable()) {
-    AffineMap map = maps[init.getOperandNumber()];
-    isCarried.push_back(!reductions.empty() &&
-                        llvm::none_of(reductions, [&](unsigned dim) {
-                          return map.isFunctionOfDim(dim);
-                        }));
-  }
   if (inParallel)
     makeParallelLoop(rewriter);
   else

@@ -18,6 +18,7 @@ using namespace gatefold;
 
 void gatefold::buildGpuPhase(OpPassManager &manager,
                              const PipelineOptions &options) {
+  manager.addPass(createOutlineVectors());
   // While operations still say which buffers they use.
   manager.addPass(createPlaceBarriers());
   manager.addPass(createOutlineKernels());
@@ -29,6 +30,8 @@ void gatefold::buildGpuPhase(OpPassManager &manager,
   manager.addPass(createOutlineRepeats());
   manager.addPass(createFormKernels());
   manager.addNestedPass<gpu::GPUModuleOp>(createKeepSizes());
+  manager.addNestedPass<gpu::GPUModuleOp>(createStageReads());
+  manager.addNestedPass<gpu::GPUModuleOp>(createVectorsToThreads());
   manager.addNestedPass<gpu::GPUModuleOp>(createSizeSharedMemory());
   manager.addNestedPass<gpu::GPUModuleOp>(createShareLoops());
   manager.addPass(createCanonicalizerPass());

@@ -7,7 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/gpu/Kernels.h"
 #include "passes/gpu/Passes.h"
+#include "passes/support/Target.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_SHARELOOPS
@@ -52,6 +54,27 @@ static SmallVector<unsigned> chooseOrder(scf::ParallelOp op) {
   return order;
 }
 
+/// The first iteration that a thread comes to, and how many further the next
+/// one is.
+static std::pair<Value, Value> findTurns(OpBuilder &builder,
+                                         scf::ParallelOp op) {
+  Location loc = op.getLoc();
+  auto executor = op->getAttrOfType<StringAttr>(executorName);
+  if (executor && executor.getValue() == blockExecutor)
+    return {arith::ConstantIndexOp::create(builder, loc, 0),
+            arith::ConstantIndexOp::create(builder, loc, 1)};
+  Value thread =
+      gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x).getResult();
+  Value threads =
+      gpu::BlockDimOp::create(builder, loc, gpu::Dimension::x).getResult();
+  if (!executor)
+    return {thread, threads};
+  Value lanes = arith::ConstantIndexOp::create(builder, loc,
+                                               TargetDescription::warpThreads);
+  return {arith::DivUIOp::create(builder, loc, thread, lanes),
+          arith::DivUIOp::create(builder, loc, threads, lanes)};
+}
+
 static void share(scf::ParallelOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -67,11 +90,8 @@ static void share(scf::ParallelOp op) {
     counts.push_back(span);
     total = arith::MulIOp::create(builder, loc, total, span);
   }
-  Value thread =
-      gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x).getResult();
-  Value threads =
-      gpu::BlockDimOp::create(builder, loc, gpu::Dimension::x).getResult();
-  auto loop = scf::ForOp::create(builder, loc, thread, total, threads);
+  auto [first, step] = findTurns(builder, op);
+  auto loop = scf::ForOp::create(builder, loc, first, total, step);
   builder.setInsertionPointToStart(loop.getBody());
   Value rest = loop.getInductionVar();
   SmallVector<unsigned> order = chooseOrder(op);
@@ -117,6 +137,9 @@ struct ShareLoops : gatefold::impl::ShareLoopsBase<ShareLoops> {
     SmallVector<memref::StoreOp> stores;
     WalkResult result =
         getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+          // Code on vectors was made that of a thread already.
+          if (op->hasAttr(vectorsName))
+            return WalkResult::skip();
           auto loop = dyn_cast<scf::ParallelOp>(op);
           if (auto store = dyn_cast<memref::StoreOp>(op))
             stores.push_back(store);

@@ -35,6 +35,26 @@ gpu.module @kernels {
     return
   }
 
+  // Warps take turns, all threads of one alike; and a block does all.
+  // CHECK-LABEL: func @warps
+  func.func @warps(%x: memref<?xf32>, %n: index, %v: f32) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // CHECK: %[[T:.*]] = gpu.thread_id x
+    // CHECK: %[[N:.*]] = gpu.block_dim x
+    // CHECK: %[[W:.*]] = arith.divui %[[T]], %c32
+    // CHECK: %[[WS:.*]] = arith.divui %[[N]], %c32
+    // CHECK: scf.for %{{.*}} = %[[W]] to %{{.*}} step %[[WS]]
+    scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+      memref.store %v, %x[%i] : memref<?xf32>
+    } {gf.executor = "warp"}
+    // CHECK: scf.for %{{.*}} = %c0{{[_0-9]*}} to %{{.*}} step %c1
+    scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+      memref.store %v, %x[%i] : memref<?xf32>
+    } {gf.executor = "block"}
+    return
+  }
+
   // All threads would store the same.
   // CHECK-LABEL: func @store
   func.func @store(%x: memref<?xf32>, %i: index, %v: f32) {

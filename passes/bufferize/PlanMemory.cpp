@@ -151,6 +151,11 @@ LogicalResult MemoryPlan::collect() {
       }
       PlannedBuffer buffer{alloc, 0, 0};
       buffer.isPrivate = alloc->getParentOfType<scf::ForallOp>() != nullptr;
+      if (buffer.isPrivate && !function.hasOpenArena) {
+        alloc.emitError("not compiled yet: a buffer of each rank in what "
+                        "depends on parameters alone");
+        return WalkResult::interrupt();
+      }
       if (failed(measure(buffer, order, aliases)))
         return WalkResult::interrupt();
       buffers.push_back(buffer);

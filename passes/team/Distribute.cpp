@@ -16,6 +16,7 @@
 #include "passes/team/Group.h"
 #include "passes/team/Passes.h"
 #include "passes/team/Sections.h"
+#include "passes/team/TeamEntries.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_DISTRIBUTE
@@ -27,19 +28,15 @@ using namespace gatefold;
 
 /// What open sizes are taken for where a choice has to be made before a run.
 static constexpr int64_t typicalSize = 16;
-/// Below it an operation is done by one rank: some two tenths of a microsecond.
-static constexpr int64_t leastShared = 20000;
-/// Of a barrier, with what a rank waits for the slowest one and for the memory
-/// that another has written: some three tenths of a microsecond.
-static constexpr int64_t workOfBarrier = 30000;
-/// Of an extent of so many rows each rank has enough, whatever their number.
-static constexpr int64_t manyRows = 1024;
 
 namespace {
 class Distribution {
 public:
   Distribution(func::FuncOp entry, const Interface *interface)
-      : entry(entry), extents(entry, interface) {}
+      : entry(entry), extents(entry, interface), rates(extents.getRates()),
+        joinsLoops(
+            TargetDescription::fromModule(entry->getParentOfType<ModuleOp>())
+                .isGpu()) {}
   ~Distribution() {
     for (Operation *op : replaced)
       op->destroy();
@@ -73,6 +70,11 @@ private:
 
   func::FuncOp entry;
   Extents extents;
+  const WorkRates &rates;
+  /// Two loops that are independent become one, whose steps all ranks share:
+  /// there are many of them, and a step of both costs one barrier. Of a CPU a
+  /// rank has one each, whose weights stay in its cache.
+  bool joinsLoops;
   /// Of the steps that are distributed now, if any.
   Tally *current = nullptr;
   /// Loops that have been looked at as the first of two sections.
@@ -96,10 +98,10 @@ static Work workOfStep(Operation *op, Extents &extents) {
 bool Distribution::isWorthSharing(Operation *op) {
   bool hasRegions = !isStructured(op) && op->getNumRegions() != 0;
   if (!hasRegions)
-    return Work::of(op, extents).estimate(typicalSize) >= leastShared;
+    return Work::of(op, extents).estimate(typicalSize) >= rates.leastShared;
   // Loops in it may be, where it is not itself.
   bool isWorth =
-      workOfStep(op, extents).estimate(typicalSize) >= workWorthSharing;
+      workOfStep(op, extents).estimate(typicalSize) >= rates.worthSharing;
   return isWorth || op->walk([&](scf::ForallOp) {
                         return WalkResult::interrupt();
                       }).wasInterrupted();
@@ -144,7 +146,7 @@ std::optional<Group> Distribution::findGroup(Operation *op,
       continue;
     int64_t work = group.getWork().estimate(typicalSize);
     double score = double(work) * group.getBalance();
-    if (work < leastShared || score <= bestScore)
+    if (work < rates.leastShared || score <= bestScore)
       continue;
     bestScore = score;
     best.emplace(std::move(group));
@@ -170,7 +172,7 @@ FailureOr<Operation *> Distribution::emitGroup(Group &group,
   ExtentList without(excluded);
   without.push_back(extent);
   auto constant = dyn_cast<AffineConstantExpr>(extent);
-  bool isAlwaysEnough = constant && constant.getValue() >= manyRows;
+  bool isAlwaysEnough = constant && constant.getValue() >= rates.manyRows;
   bool hasOther = llvm::any_of(
       items, [&](Operation *item) { return canShare(item, without); });
   if (isAlwaysEnough || !hasOther) {
@@ -273,7 +275,7 @@ FailureOr<Operation *> Distribution::share(Operation *op,
                                   ? WalkResult::interrupt()
                                   : WalkResult::advance();
                      }).wasInterrupted();
-  if (holdsLoop && step.estimate(1) >= workWorthSharing)
+  if (holdsLoop && step.estimate(1) >= rates.worthSharing)
     return distributeRegions(op, excluded);
   OpBuilder builder(op);
   Location loc = op->getLoc();
@@ -298,7 +300,7 @@ FailureOr<Operation *> Distribution::share(Operation *op,
   builder.setInsertionPoint(choice);
   if (holdsLoop)
     // What the loops in it do is not known step by step.
-    tally = {step, workWorthSharing / workOfBarrier};
+    tally = {step, rates.worthSharing / rates.barrier};
   choice.getConditionMutable().assign(emitIsWorth(builder, loc, tally));
   return choice.getOperation();
 }
@@ -321,7 +323,7 @@ Value Distribution::emitIsWorth(OpBuilder &builder, Location loc,
   });
   Value spared = arith::MulFOp::create(
       builder, loc, work, arith::DivFOp::create(builder, loc, others, ranks));
-  double cost = double(tally.barriers) * double(workOfBarrier);
+  double cost = double(tally.barriers) * double(rates.barrier);
   return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, spared,
                                constant(cost));
 }
@@ -334,11 +336,19 @@ LogicalResult Distribution::distribute(Block &block,
       continue;
     if (isa<scf::ForOp>(op) && isWorthSharing(op) && first.insert(op).second)
       if (std::optional<Sections> sections = findSections(op, extents)) {
-        FailureOr<Operation *> last = emitSections(*sections, excluded);
-        if (failed(last))
-          return failure();
-        op = *last;
-        continue;
+        if (joinsLoops) {
+          // What has been put in front of it comes first.
+          if (Operation *front = joinLoops(*sections)) {
+            replaced.push_back(sections->loops[1]);
+            op = front;
+          }
+        } else {
+          FailureOr<Operation *> last = emitSections(*sections, excluded);
+          if (failed(last))
+            return failure();
+          op = *last;
+          continue;
+        }
       }
     if (std::optional<Group> group = findGroup(op, excluded)) {
       FailureOr<Operation *> last = emitGroup(*group, excluded);
@@ -374,8 +384,8 @@ namespace {
 struct Distribute : gatefold::impl::DistributeBase<Distribute> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    FailureOr<func::FuncOp> entry = findRun(module);
-    if (failed(entry))
+    FailureOr<SmallVector<func::FuncOp, 2>> entries = findTeamEntries(module);
+    if (failed(entries))
       return signalPassFailure();
     FailureOr<Interface> interface = failure();
     if (module->hasAttr(descriptionName)) {
@@ -383,17 +393,32 @@ struct Distribute : gatefold::impl::DistributeBase<Distribute> {
       if (failed(interface))
         return signalPassFailure();
     }
-    Distribution distribution(*entry,
-                              succeeded(interface) ? &*interface : nullptr);
-    if (succeeded(interface))
-      makeUsefulRanks(*entry, interface->dimensions.size(),
+    for (func::FuncOp entry : *entries)
+      if (failed(
+              distribute(entry, succeeded(interface) ? &*interface : nullptr)))
+        return signalPassFailure();
+  }
+
+  LogicalResult distribute(func::FuncOp entry, const Interface *interface) {
+    bool isRun = entry.getSymName() == runFunction;
+    // The tensors of `prepare` are the first ones of the interface, too.
+    Distribution distribution(entry, interface);
+    // `prepare` runs once, and has as many ranks as there are.
+    if (isRun && interface)
+      makeUsefulRanks(entry, interface->dimensions.size(),
                       distribution.getExtents());
     if (failed(distribution.run()))
-      return signalPassFailure();
+      return failure();
     groupsShared += distribution.shared;
     groupsAlone += distribution.alone;
+    if (isRun)
+      describe(entry, distribution);
+    return success();
+  }
+
+  void describe(func::FuncOp entry, const Distribution &distribution) {
     remark::analysis(
-        entry->getLoc(),
+        entry.getLoc(),
         remark::RemarkOpts::name("distribute").category("gf-distribute"))
         << "threads: " + std::to_string(distribution.shared) +
                " groups of operations are shared among them, " +

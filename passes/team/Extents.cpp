@@ -15,7 +15,10 @@ using namespace mlir;
 using namespace gatefold;
 
 Extents::Extents(func::FuncOp entry, const Interface *interface)
-    : entry(entry), interface(interface), dominance(entry) {
+    : entry(entry), interface(interface),
+      rates(WorkRates::of(
+          TargetDescription::fromModule(entry->getParentOfType<ModuleOp>()))),
+      dominance(entry) {
   if (!interface)
     return;
   sources.resize(interface->dimensions.size());

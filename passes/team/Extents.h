@@ -10,6 +10,7 @@
 
 #include "mlir/IR/Dominance.h"
 #include "passes/support/Entry.h"
+#include "passes/support/WorkRates.h"
 
 namespace gatefold {
 
@@ -20,6 +21,9 @@ class Extents {
 public:
   /// `interface` may be null: then each argument's sizes stand for themselves.
   Extents(mlir::func::FuncOp entry, const Interface *interface);
+
+  /// How long things take a rank of the target of the entry's module.
+  const WorkRates &getRates() const { return rates; }
 
   mlir::AffineExpr size(mlir::Value buffer, int64_t dim);
   mlir::AffineExpr index(mlir::Value value);
@@ -48,6 +52,7 @@ private:
 
   mlir::func::FuncOp entry;
   const Interface *interface;
+  const WorkRates &rates;
   mlir::DominanceInfo dominance;
   llvm::SmallVector<Source> sources;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::AffineExpr> known;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- FormTeam.cpp - Parallel loops as ranks with barriers ---------------===//
 //
-// Every rank executes the whole entry, of each scf.forall its part, and then
-// waits for the others.
+// Every rank executes the whole of an entry, of each scf.forall its part, and
+// then waits for the others.
 //
 // Why there is no race: outside of scf.forall the entry only reads
 // (gf-distribute sees to it, and it is checked here). A forall's iterations are
@@ -20,6 +20,7 @@
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "passes/support/Entry.h"
 #include "passes/team/Passes.h"
+#include "passes/team/TeamEntries.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_FORMTEAM
@@ -243,14 +244,17 @@ LogicalResult Formation::run() {
 namespace {
 struct FormTeam : gatefold::impl::FormTeamBase<FormTeam> {
   void runOnOperation() override {
-    FailureOr<func::FuncOp> entry = findRun(getOperation());
-    if (failed(entry))
+    FailureOr<SmallVector<func::FuncOp, 2>> entries =
+        findTeamEntries(getOperation());
+    if (failed(entries))
       return signalPassFailure();
-    Formation formation(*entry);
-    if (failed(formation.run()))
-      return signalPassFailure();
-    barriersMade += formation.barriers;
-    forallsSplit += formation.foralls;
+    for (func::FuncOp entry : *entries) {
+      Formation formation(entry);
+      if (failed(formation.run()))
+        return signalPassFailure();
+      barriersMade += formation.barriers;
+      forallsSplit += formation.foralls;
+    }
   }
 };
 } // namespace

@@ -172,7 +172,8 @@ double Group::getBalance() const {
   if (!constant)
     return 0.9;
   int64_t parts = llvm::divideCeil(constant.getValue(), hardUnit);
-  return double(parts) / double(2 * llvm::divideCeil(parts, 2));
+  int64_t ranks = extents.getRates().ranks;
+  return double(parts) / double(ranks * llvm::divideCeil(parts, ranks));
 }
 
 //===----------------------------------------------------------------------===//

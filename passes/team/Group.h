@@ -36,10 +36,12 @@ public:
   const Work &getWork() const { return work; }
   /// How much of the extent each rank should have at least.
   int64_t getLeastRows() const {
-    return hardUnit > 1 ? hardUnit : hasProduct ? 4 : 1;
+    return hardUnit > 1 ? hardUnit
+           : hasProduct ? extents.getRates().leastRows
+                        : 1;
   }
-  /// What part of two ranks has work all the time, 0 to 1. For more of them
-  /// the run decides.
+  /// What part of the ranks that a run typically has works all the time, 0 to
+  /// 1. For more of them the run decides.
   double getBalance() const;
 
   /// Moves what stands between the items in front of the first.

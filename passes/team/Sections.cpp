@@ -140,7 +140,8 @@ std::optional<Sections> gatefold::findSections(Operation *first,
                                                Extents &extents) {
   Sections sections;
   Touched touched[2], all;
-  Operation *loops[2] = {first, nullptr};
+  auto &loops = sections.loops;
+  loops[0] = first;
   for (Operation *op = first;
        op && sections.parts[0].size() + sections.parts[1].size() < mostItems;
        op = op->getNextNode()) {
@@ -178,4 +179,57 @@ std::optional<Sections> gatefold::findSections(Operation *first,
   if (std::min(times[0], times[1]) * 4 < std::max(times[0], times[1]) * 3)
     return std::nullopt;
   return sections;
+}
+
+//===----------------------------------------------------------------------===//
+// One loop of two
+//===----------------------------------------------------------------------===//
+
+/// Whether two values are computed alike from the same ones.
+static bool isSameValue(Value left, Value right, unsigned depth = 8) {
+  if (left == right)
+    return true;
+  Operation *one = left.getDefiningOp(), *other = right.getDefiningOp();
+  if (!one || !other || depth == 0 || !isMemoryEffectFree(one) ||
+      one->getNumRegions() != 0 || one->getName() != other->getName() ||
+      one->getAttrDictionary() != other->getAttrDictionary() ||
+      one->getPropertiesAsAttribute() != other->getPropertiesAsAttribute() ||
+      cast<OpResult>(left).getResultNumber() !=
+          cast<OpResult>(right).getResultNumber() ||
+      left.getType() != right.getType() ||
+      one->getNumOperands() != other->getNumOperands())
+    return false;
+  return llvm::all_of(llvm::zip(one->getOperands(), other->getOperands()),
+                      [&](auto pair) {
+                        auto [first, second] = pair;
+                        return isSameValue(first, second, depth - 1);
+                      });
+}
+
+Operation *gatefold::joinLoops(Sections &sections) {
+  auto first = cast<scf::ForOp>(sections.loops[0]);
+  auto second = cast<scf::ForOp>(sections.loops[1]);
+  if (first.getNumResults() != 0 || second.getNumResults() != 0 ||
+      !isSameValue(first.getLowerBound(), second.getLowerBound()) ||
+      !isSameValue(first.getUpperBound(), second.getUpperBound()) ||
+      !isSameValue(first.getStep(), second.getStep()))
+    return nullptr;
+  for (Operation *op : sections.between)
+    if (first->isBeforeInBlock(op))
+      op->moveBefore(first);
+  Operation *front = nullptr;
+  for (Operation *op : sections.parts[1]) {
+    if (op == second)
+      break;
+    op->moveBefore(first);
+    if (!front)
+      front = op;
+  }
+  IRMapping mapping;
+  mapping.map(second.getInductionVar(), first.getInductionVar());
+  OpBuilder builder(first.getBody()->getTerminator());
+  for (Operation &op : second.getBody()->without_terminator())
+    builder.clone(op, mapping);
+  second->remove();
+  return front ? front : first.getOperation();
 }

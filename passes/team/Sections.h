@@ -2,7 +2,8 @@
 //===- Sections.h - Two independent parts of a block ------------*- C++ -*-===//
 //
 // Finds loops that have nothing to do with each other, as the two directions of
-// a recurrence, so that each may be one rank's, without a barrier.
+// a recurrence, so that each may be one rank's, without a barrier; or both one
+// loop, of which all ranks share each step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,8 @@ namespace gatefold {
 /// part writes what one of the other part reads or writes.
 struct Sections {
   llvm::SmallVector<mlir::Operation *> parts[2];
+  /// The loop of each part.
+  mlir::Operation *loops[2] = {nullptr, nullptr};
   /// What may stand in front of all of them.
   llvm::SmallVector<mlir::Operation *> between;
 
@@ -27,6 +30,12 @@ struct Sections {
 /// The two parts that begin with the loop `first`, each with one loop that
 /// takes about as long as the other.
 std::optional<Sections> findSections(mlir::Operation *first, Extents &extents);
+
+/// Makes one loop of the two, where they have the same steps: in each of these
+/// the first one's operations, then the second one's, which is removed from its
+/// block. Moves what stands before the second loop in its part to the front.
+/// Gives the first operation of all; null where the steps differ.
+mlir::Operation *joinLoops(Sections &sections);
 
 } // namespace gatefold
 

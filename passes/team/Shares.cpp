@@ -19,8 +19,7 @@ using namespace mlir;
 using namespace gatefold;
 using linalg::LinalgOp;
 
-/// Rows of one register tile of a product; elements of a few cache lines.
-static constexpr int64_t rowUnit = 6;
+/// Elements of a few cache lines.
 static constexpr int64_t elementUnit = 64;
 
 bool gatefold::isStructured(Operation *op) {
@@ -105,7 +104,9 @@ static SmallVector<Axis> getLinearAxes(LinearOp op, Extents &extents) {
     if (!isColumns)
       axis.addExtent(extents.size(op.getX(), dim));
     // Several leading dimensions are rows together.
-    axis.unit = isColumns ? op.getWidth() : rank == 2 ? rowUnit : 1;
+    axis.unit = isColumns   ? op.getWidth()
+                : rank == 2 ? extents.getRates().tileRows
+                            : 1;
     axis.dims.push_back(isColumns ? std::optional<int64_t>() : dim);
     axis.dims.push_back(isColumns ? std::optional<int64_t>(0) : std::nullopt);
     if (isColumns)

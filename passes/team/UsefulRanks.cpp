@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- UsefulRanks.cpp - How many threads a run is worth ------------------===//
+//===- UsefulRanks.cpp - How many ranks a run is worth ------------------===//
 //
 // A function of the open dimensions beside the entry.
 //
@@ -11,10 +11,6 @@
 
 using namespace mlir;
 using namespace gatefold;
-
-/// What makes a thread worth its start, which may have to be woken: some ten
-/// microseconds.
-static constexpr int64_t workOfRank = 1000000;
 
 static bool isOverSymbols(AffineExpr size, unsigned count) {
   bool isOver = true;
@@ -53,7 +49,7 @@ void gatefold::makeUsefulRanks(func::FuncOp entry, unsigned symbolCount,
                : Value();
   });
   Value each = arith::ConstantOp::create(
-      builder, loc, builder.getF64FloatAttr(double(workOfRank)));
+      builder, loc, builder.getF64FloatAttr(double(extents.getRates().rank)));
   total = arith::DivFOp::create(builder, loc, total, each);
   Value most =
       arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(1 << 20));

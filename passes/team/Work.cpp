@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Work.cpp - How long operations take, roughly -----------------------===//
 //
-// Products run at some hundred operations per nanosecond, elementwise work at
-// the speed of memory, functions of mathematics in between.
+// By the rates of the target (support/WorkRates.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,16 +11,12 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/team/Shares.h"
 
 using namespace mlir;
 using namespace gatefold;
 
-/// Of one multiplication and addition; of an element that is loaded and stored;
-/// of a function such as exp; of an operation on one element that is none of
-/// these, which may be several cycles.
-static constexpr int64_t productWork = 2, elementWork = 10, functionWork = 40,
-                         scalarWork = 100;
 /// Products of numbers beyond it say nothing.
 static constexpr int64_t greatestWork = int64_t(1) << 50;
 
@@ -95,15 +90,42 @@ Value Work::emit(OpBuilder &builder, Location loc,
 }
 
 /// Of one element of a linalg operation.
-static int64_t workOfElement(linalg::LinalgOp op) {
+static int64_t workOfElement(linalg::LinalgOp op, const WorkRates &rates) {
   if (linalg::isaContractionOpInterface(op))
-    return productWork * 4;
-  int64_t total = elementWork;
+    return rates.contraction;
+  int64_t total = rates.element;
   for (Operation &inner : op->getRegion(0).front())
     if (isa<math::ExpOp, math::TanhOp, math::ErfOp, math::LogOp, math::SinOp,
             math::CosOp, math::PowFOp, arith::DivFOp>(inner))
-      total += functionWork;
+      total += rates.function;
   return total;
+}
+
+/// Of an operation on vectors, which a block of a GPU executes as a whole.
+static int64_t workOfVectors(Operation *op, const WorkRates &rates) {
+  auto count = [](Type type) -> int64_t {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? vector.getNumElements() : 0;
+  };
+  if (auto product = dyn_cast<vector::ContractionOp>(op)) {
+    auto left = product.getLhsType();
+    return saturatingProduct(count(product.getResultType()),
+                             left.getShape().back()) *
+           rates.product;
+  }
+  int64_t elements = 0;
+  for (Type type : op->getResultTypes())
+    elements = std::max(elements, count(type));
+  for (Type type : op->getOperandTypes())
+    elements = std::max(elements, count(type));
+  bool isMemory =
+      isa<vector::TransferReadOp, vector::TransferWriteOp, vector::GatherOp>(
+          op);
+  bool isFunction = isa<math::MathDialect>(op->getDialect());
+  // Anything else is an instruction, as a function is some twenty of.
+  int64_t each = isMemory ? rates.element : rates.function;
+  int64_t total = saturatingProduct(elements, each);
+  return isMemory || isFunction ? total : total / 20;
 }
 
 Work Work::of(Block &block, Extents &extents) {
@@ -114,24 +136,34 @@ Work Work::of(Block &block, Extents &extents) {
 }
 
 Work Work::of(Operation *op, Extents &extents) {
+  const WorkRates &rates = extents.getRates();
   Work work;
   if (auto linear = dyn_cast<LinearOp>(op)) {
-    work.known = productWork;
-    auto type = cast<ShapedType>(linear.getOutput().getType());
-    for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      work.multiply(extents.atMost(extents.size(linear.getOutput(), dim)));
     int64_t last = cast<ShapedType>(linear.getX().getType()).getRank() - 1;
-    work.multiply(extents.atMost(extents.size(linear.getX(), last)));
+    int64_t rank = cast<ShapedType>(linear.getOutput().getType()).getRank();
+    Work weights;
+    work.known = rates.product;
+    weights.known = rates.weight;
+    for (int64_t dim = 0; dim < rank; ++dim) {
+      AffineExpr size = extents.atMost(extents.size(linear.getOutput(), dim));
+      work.multiply(size);
+      if (dim + 1 == rank)
+        weights.multiply(size);
+    }
+    AffineExpr depth = extents.atMost(extents.size(linear.getX(), last));
+    work.multiply(depth);
+    weights.multiply(depth);
+    work.add(weights);
     return work;
   }
   if (auto pack = dyn_cast<PackOp>(op)) {
-    work.known = elementWork;
+    work.known = rates.element;
     for (int64_t dim = 0; dim < 2; ++dim)
       work.multiply(extents.atMost(extents.size(pack.getSource(), dim)));
     return work;
   }
   if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
-    work.known = workOfElement(structured);
+    work.known = workOfElement(structured, rates);
     AffineMap sizes = structured.getShapesToLoopsMap();
     SmallVector<AffineExpr> operandSizes;
     for (Value operand : op->getOperands())
@@ -158,8 +190,11 @@ Work Work::of(Operation *op, Extents &extents) {
       std::optional<int64_t> known = getConstantIntValue(step);
       work.multiply(known && *known > 0 ? count.ceilDiv(*known) : count);
     }
+  } else if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<VectorType>) ||
+             llvm::any_of(op->getOperandTypes(), llvm::IsaPred<VectorType>)) {
+    work.known = workOfVectors(op, rates);
   } else if (op->getNumRegions() == 0 && !isMemoryEffectFree(op)) {
-    work.known = scalarWork;
+    work.known = rates.scalar;
   }
   return work;
 }

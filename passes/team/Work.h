@@ -8,7 +8,7 @@
 
 namespace gatefold {
 
-/// A sum of products: how long something takes on one core, in units of about a
+/// A sum of products: how long something takes one rank, in units of about a
 /// hundredth of a nanosecond. Only its order of magnitude is meant.
 class Work {
 public:
@@ -35,9 +35,6 @@ private:
   int64_t known = 0;
   llvm::SmallVector<Term> terms;
 };
-
-/// What is worth waiting for twice: some two microseconds.
-inline constexpr int64_t workWorthSharing = 200000;
 
 /// Adds gatefold_useful_ranks(symbols) to the module: how many ranks at most
 /// are worth their start, by the work of the entry as it is now.

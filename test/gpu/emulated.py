@@ -42,6 +42,10 @@ def make_class(module):
             return super().prepare(weights)
 
         def run(self, **inputs):
+            for description in self.inputs:
+                name = description["name"]
+                if name not in inputs and "initial" not in description:
+                    raise TypeError(f"the input {name!r} is not given")
             with tempfile.TemporaryDirectory() as name:
                 folder = pathlib.Path(name)
                 command = [module.GATEFOLD, "run", self.source, *self.options]

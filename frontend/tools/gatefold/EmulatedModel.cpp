@@ -113,8 +113,8 @@ int32_t EmulatedModel::prepare(void *const *arguments, void *) {
     tensors.push_back({host.parameters + i, false, true});
   for (int64_t i = 0; i < host.prepared_count; ++i)
     tensors.push_back({host.prepared + i, true, true});
-  return current->launch(current->prepareLaunched, 1, tensors, arguments,
-                         host.prepare_arena_bytes());
+  return current->launch(current->prepareLaunched, current->blocks, tensors,
+                         arguments, host.prepare_arena_bytes());
 }
 
 void EmulatedModel::report(const emulator::Finding &finding) {

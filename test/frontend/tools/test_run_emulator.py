@@ -38,6 +38,71 @@ def test_computes_as_a_cpu(tmp_path, entry, dimensions):
     assert one.tobytes() == four.tobytes()
 
 
+ROWS = """\
+model rows(x: {type}[R, C]) -> ({type}[R], {type}[R], i64[R]) {{
+  return sum(x, axis=-1), max(x, axis=-1), argmax(x, axis=-1)
+}}
+"""
+
+
+def reduce_rows(folder, x, element, threads):
+    folder.mkdir()
+    (folder / "rows.gf").write_text(ROWS.format(type=element))
+    np.save(folder / "x.npy", x)
+    gatefold("run", folder / "rows.gf", "--input", folder / "x.npy", *EMULATED,
+             "--threads", str(threads), "--output-dir", folder)  # fmt: skip
+    names = sorted(path for path in folder.glob("*.npy") if path.name != "x.npy")
+    return [np.load(name) for name in names]
+
+
+@pytest.mark.parametrize("element, tolerance", [("f32", 1e-6), ("f64", 1e-14), ("i64", 0)])
+@pytest.mark.parametrize(
+    "rows, columns",
+    [(1, 1), (1, 5000), (3, 2049), (20, 1500), (9, 33), (1, 1023), (2, 31)],
+)
+def test_rows(tmp_path, element, tolerance, rows, columns):
+    """Warps reduce rows, and a block those that are few and long: the bits of a row do not
+    depend on the number of rows or blocks. NaN is the largest, and the first one is found."""
+    generator = np.random.default_rng(rows + columns)
+    x = (generator.standard_normal((rows, columns)) * 100).round()
+    x[0, columns // 2] = x[0].max()
+    whole = x.astype({"f32": np.float32, "f64": np.float64, "i64": np.int64}[element])
+    if element != "i64" and rows > 1:
+        whole[1, columns // 3] = np.nan
+    one = reduce_rows(tmp_path / "one", whole, element, 1)
+    np.testing.assert_allclose(one[0], whole.sum(-1), rtol=tolerance, atol=tolerance * 1e4)
+    np.testing.assert_array_equal(one[1], whole.max(-1))
+    np.testing.assert_array_equal(one[2], whole.argmax(-1))
+    many = reduce_rows(tmp_path / "many", whole, element, 3)
+    alone = reduce_rows(tmp_path / "alone", whole[-1:], element, 1)
+    for first, other, last in zip(one, many, alone):
+        assert first.tobytes() == other.tobytes()
+        assert first[-1:].tobytes() == last.tobytes()
+
+
+def test_directions_are_shared(tmp_path):
+    """So large that blocks share the steps of both directions, and the weights of `prepare`."""
+    text = tmp_path / "m.gf"
+    text.write_text(
+        "import cells\n"
+        "model m(x: [B, T, 16]) -> [B, T, 512] {\n"
+        "  param l: lstm(H=256, bidirectional=true)\n"
+        "  h, _ = scan(l, x)\n"
+        "  return h\n"
+        "}\n"
+    )
+
+    def run(name, *options):
+        gatefold("run", text, "--dim", "B=1,T=3", "--seed", "1", "--output-dir", tmp_path / name,
+                 *options)  # fmt: skip
+        return np.load(tmp_path / name / "output.npy")
+
+    expected = run("naive", "--naive")
+    one = run("one", *EMULATED, "--threads", "1")
+    np.testing.assert_allclose(one, expected, rtol=1.3e-6, atol=1e-5)
+    assert one.tobytes() == run("five", *EMULATED, "--threads", "5").tobytes()
+
+
 def test_naive(tmp_path):
     naive = compute("recurrent", "B=2,T=3", tmp_path / "naive", *EMULATED, "--naive")
     expected = compute("recurrent", "B=2,T=3", tmp_path / "cpu", "--naive")

@@ -183,10 +183,15 @@ DescriptionEmitter::tensors(llvm::ArrayRef<const InterfaceTensor *> list) {
 }
 
 /// Pointers to the embedded weights, null for those that are not; null for
-/// none.
+/// none. All descriptions of a module share them: their parameters are the
+/// same.
 llvm::Expected<Constant *> DescriptionEmitter::embedded() {
   if (options.embeddedWeights.empty())
     return null();
+  constexpr llvm::StringLiteral sharedName = "gatefold.embedded";
+  if (llvm::GlobalVariable *shared =
+          module.getGlobalVariable(sharedName, /*AllowInternal=*/true))
+    return shared;
   llvm::SmallVector<Constant *> pointers;
   unsigned found = 0;
   for (const InterfaceTensor *parameter : interface.getParameters()) {
@@ -211,7 +216,10 @@ llvm::Expected<Constant *> DescriptionEmitter::embedded() {
   if (found != options.embeddedWeights.size())
     return llvm::createStringError(
         "an embedded weight has the name of no parameter, or of one twice");
-  return array(pointers);
+  llvm::GlobalVariable *shared = global(llvm::ConstantArray::get(
+      llvm::ArrayType::get(pointer, pointers.size()), pointers));
+  shared->setName(sharedName);
+  return shared;
 }
 
 llvm::Expected<Constant *>
@@ -297,10 +305,10 @@ gatefold::emitDescription(llvm::Module &module, const Interface &interface,
 }
 
 llvm::Expected<Constant *> gatefold::emitVariantDescription(
-    llvm::Module &module, const Interface &interface, llvm::StringRef prefix) {
-  // Weights are the library's, whatever computes.
-  EmitOptions none;
-  auto value = DescriptionEmitter(module, interface, none, prefix).emit({}, {});
+    llvm::Module &module, const Interface &interface,
+    const EmitOptions &options, llvm::StringRef prefix) {
+  auto value =
+      DescriptionEmitter(module, interface, options, prefix).emit({}, {});
   if (!value)
     return value.takeError();
   return ConstantBuilder(module).global(*value);

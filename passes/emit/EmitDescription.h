@@ -31,7 +31,7 @@ emitDescription(llvm::Module &module, const Interface &interface,
 /// module, whose functions of sizes begin with `prefix`.
 llvm::Expected<llvm::Constant *>
 emitVariantDescription(llvm::Module &module, const Interface &interface,
-                       llvm::StringRef prefix);
+                       const EmitOptions &options, llvm::StringRef prefix);
 
 /// Links what a machine does for each GPU of the options into the module, under
 /// names that begin with the GPU's, and gives each gatefold_variant.

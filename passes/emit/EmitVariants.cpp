@@ -63,11 +63,14 @@ static llvm::Error linkHost(llvm::Module &module, const EmitVariant &variant,
 namespace {
 class VariantEmitter : ConstantBuilder {
 public:
-  using ConstantBuilder::ConstantBuilder;
+  VariantEmitter(llvm::Module &module, const EmitOptions &options)
+      : ConstantBuilder(module), options(options) {}
   llvm::Expected<Constant *> emit(const EmitVariant &variant);
 
 private:
   Constant *kernel(const KernelLaunch &launch);
+
+  const EmitOptions &options;
 };
 } // namespace
 
@@ -82,7 +85,8 @@ Constant *VariantEmitter::kernel(const KernelLaunch &launch) {
   size_t arena = launch.words.size() - 1;
   for (auto [tensor, passed] : llvm::enumerate(launch.words))
     for (int64_t word : passed)
-      add(tensor == arena ? GATEFOLD_KERNEL_ARENA : int64_t(tensor), word);
+      add(tensor == arena ? int64_t(GATEFOLD_KERNEL_ARENA) : int64_t(tensor),
+          word);
   add(GATEFOLD_KERNEL_TEAM, 1);
   return structure({text(launch.name), integer(32, launch.threads),
                     integer(32, launch.sharedBytes), integer(64, words.size()),
@@ -96,7 +100,7 @@ llvm::Expected<Constant *> VariantEmitter::emit(const EmitVariant &variant) {
   mlir::FailureOr<Interface> interface = Interface::fromModule(variant.host);
   if (mlir::failed(interface))
     return llvm::createStringError("the module describes no entry");
-  auto program = emitVariantDescription(module, *interface, prefix);
+  auto program = emitVariantDescription(module, *interface, options, prefix);
   if (!program)
     return program.takeError();
   KernelLaunch run = KernelLaunch::read(variant.kernels, runKernel);
@@ -117,7 +121,7 @@ llvm::Expected<llvm::SmallVector<Constant *>>
 gatefold::emitVariants(llvm::Module &module, const EmitOptions &options) {
   llvm::SmallVector<Constant *> variants;
   for (const EmitVariant &variant : options.variants) {
-    auto emitted = VariantEmitter(module).emit(variant);
+    auto emitted = VariantEmitter(module, options).emit(variant);
     if (!emitted)
       return emitted.takeError();
     variants.push_back(*emitted);

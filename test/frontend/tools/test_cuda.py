@@ -9,6 +9,7 @@ from driver import (
     BUILD,
     COMMAND_LINE_FAULT,
     INPUT_FAULT,
+    WEIGHT,
     X,
     Y,
     gatefold,
@@ -163,6 +164,20 @@ def test_a_library(smooth, tmp_path):
         )
         for name, values in expected.items():
             np.testing.assert_allclose(found[name], values, rtol=1.3e-6, atol=1e-5)
+
+
+@needs_fake
+def test_embedded_weights(small, tmp_path):
+    """They serve whatever computes, and stand in the library once."""
+    image = kernels(small)
+    library = tmp_path / "libsmall.so"
+    gatefold("compile", small, "--target", "sm_90", "--weights", weights(tmp_path), "-o", library)
+    np.savez(tmp_path / "y.npz", output=Y)
+    gatefold(
+        "run", library, *CUDA, "--input", npy(tmp_path / "x.npy", X),
+        "--compare", tmp_path / "y.npz", env=environment(image),
+    )  # fmt: skip
+    assert library.read_bytes().count(WEIGHT.tobytes()) == 1
 
 
 @needs_fake

@@ -5,7 +5,8 @@
 // wrote is there for the next behind a barrier alone.
 //
 // Walks the code in the order of its execution with the accesses since the last
-// barrier. A loop is walked until nothing new comes around its end.
+// barrier. A loop is walked until nothing new comes around its end. A function
+// on vectors is to its caller one operation, which uses all that is used in it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,12 +54,16 @@ public:
 private:
   LogicalResult walk(Block &block, Accesses &pending);
   LogicalResult walkRegions(Operation &op, Accesses &pending);
+  LogicalResult walkCall(func::CallOp call, Accesses &pending);
+  void placeBefore(Operation *op, const Accesses &accesses, Accesses &pending);
   Access makeAccess(Value buffer, bool isWrite);
   void collect(Operation *op, Accesses &accesses);
   bool areApart(Value place, Value other);
   bool areInConflict(const Access &access, const Access &other);
 
   func::FuncOp function;
+  /// Of each function that is walked, the call that it is walked for.
+  llvm::DenseMap<Operation *, func::CallOp> calls;
 };
 } // namespace
 
@@ -69,14 +74,20 @@ static void addOnce(Accesses &accesses, const Access &access) {
 
 Access BarrierPlacement::makeAccess(Value buffer, bool isWrite) {
   Value place;
-  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
-    if (isa<memref::ViewOp>(view))
-      place = buffer;
-    buffer = view.getViewSource();
+  while (true) {
+    if (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
+      if (isa<memref::ViewOp>(view))
+        place = buffer;
+      buffer = view.getViewSource();
+      continue;
+    }
+    auto argument = dyn_cast<BlockArgument>(buffer);
+    Operation *owner = argument ? argument.getOwner()->getParentOp() : nullptr;
+    func::CallOp call = calls.lookup(owner);
+    if (!call)
+      return {owner == function ? buffer : Value(), place, isWrite};
+    buffer = call.getOperand(argument.getArgNumber());
   }
-  auto argument = dyn_cast<BlockArgument>(buffer);
-  bool isKnown = argument && argument.getOwner()->getParentOp() == function;
-  return {isKnown ? buffer : Value(), place, isWrite};
 }
 
 /// What the operation reads and writes, with what stands in its body.
@@ -85,8 +96,16 @@ void BarrierPlacement::collect(Operation *op, Accesses &accesses) {
     if (isa<ViewLikeOpInterface>(inner))
       return;
     auto effects = dyn_cast<MemoryEffectOpInterface>(inner);
-    if (!effects)
+    if (!effects) {
+      // What does not say what it does may do anything with its buffers.
+      if (inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+        return;
+      for (Value operand : inner->getOperands())
+        if (isa<MemRefType>(operand.getType()))
+          for (bool isWrite : {false, true})
+            addOnce(accesses, makeAccess(operand, isWrite));
       return;
+    }
     SmallVector<MemoryEffects::EffectInstance> found;
     effects.getEffects(found);
     for (const MemoryEffects::EffectInstance &effect : found) {
@@ -179,6 +198,44 @@ LogicalResult BarrierPlacement::walkRegions(Operation &op, Accesses &pending) {
   return op.emitOpError("is not known to be executed by all threads alike");
 }
 
+/// A barrier before the operation if it needs one, and what it uses.
+void BarrierPlacement::placeBefore(Operation *op, const Accesses &accesses,
+                                   Accesses &pending) {
+  bool needsBarrier = llvm::any_of(accesses, [&](const Access &access) {
+    return llvm::any_of(pending, [&](const Access &other) {
+      return areInConflict(access, other);
+    });
+  });
+  if (needsBarrier) {
+    OpBuilder builder(op);
+    gpu::BarrierOp::create(builder, op->getLoc());
+    pending.clear();
+    ++placed;
+  }
+  for (const Access &access : accesses)
+    addOnce(pending, access);
+}
+
+LogicalResult BarrierPlacement::walkCall(func::CallOp call, Accesses &pending) {
+  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      call, call.getCalleeAttr());
+  Accesses accesses;
+  if (!callee || callee.isExternal() || calls.contains(callee)) {
+    collect(call, accesses);
+    placeBefore(call, accesses, pending);
+    return success();
+  }
+  calls[callee] = call;
+  collect(callee, accesses);
+  placeBefore(call, accesses, pending);
+  Accesses inside;
+  for (Block &block : callee.getBody())
+    if (failed(walk(block, inside)))
+      return failure();
+  calls.erase(callee);
+  return success();
+}
+
 LogicalResult BarrierPlacement::walk(Block &block, Accesses &pending) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (isa<gpu::BarrierOp, TeamBarrierOp>(op)) {
@@ -193,21 +250,14 @@ LogicalResult BarrierPlacement::walk(Block &block, Accesses &pending) {
     }
     if (isa<cf::AssertOp>(op))
       continue;
+    if (auto call = dyn_cast<func::CallOp>(op)) {
+      if (failed(walkCall(call, pending)))
+        return failure();
+      continue;
+    }
     Accesses accesses;
     collect(&op, accesses);
-    bool needsBarrier = llvm::any_of(accesses, [&](const Access &access) {
-      return llvm::any_of(pending, [&](const Access &other) {
-        return areInConflict(access, other);
-      });
-    });
-    if (needsBarrier) {
-      OpBuilder builder(&op);
-      gpu::BarrierOp::create(builder, op.getLoc());
-      pending.clear();
-      ++placed;
-    }
-    for (const Access &access : accesses)
-      addOnce(pending, access);
+    placeBefore(&op, accesses, pending);
   }
   return success();
 }

@@ -68,6 +68,54 @@ func.func @gatefold_run_entry(%arena: memref<?xi8>, %n: index, %flag: i1) {
 
 // -----
 
+// A call uses what its function does: it reads what was written before it. The
+// function writes another buffer than it reads, so that nothing in it waits.
+// CHECK-LABEL: func @gatefold_run_entry
+func.func @gatefold_run_entry(%x: memref<16x8xf32>, %arena: memref<4096xi8>) {
+  %c0 = arith.constant 0 : index
+  %c512 = arith.constant 512 : index
+  %a = memref.view %arena[%c0][] : memref<4096xi8> to memref<16x8xf32>
+  %b = memref.view %arena[%c512][] : memref<4096xi8> to memref<16x8xf32>
+  // CHECK: linalg.copy
+  // CHECK-NEXT: gpu.barrier
+  // CHECK-NEXT: call @first
+  // CHECK-NEXT: gpu.barrier
+  // CHECK-NEXT: call @second
+  // CHECK-NEXT: linalg.copy
+  linalg.copy ins(%x : memref<16x8xf32>) outs(%a : memref<16x8xf32>)
+  func.call @first(%a, %b) : (memref<16x8xf32>, memref<16x8xf32>) -> ()
+  func.call @second(%a) : (memref<16x8xf32>) -> ()
+  linalg.copy ins(%b : memref<16x8xf32>) outs(%x : memref<16x8xf32>)
+  return
+}
+// CHECK-LABEL: func private @first
+// CHECK-NOT: gpu.barrier
+// CHECK: return
+func.func private @first(%x: memref<16x8xf32>, %y: memref<16x8xf32>) attributes {gf.vectors} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0, %c0], %zero : memref<16x8xf32>, vector<16x8xf32>
+  vector.transfer_write %v, %y[%c0, %c0] : vector<16x8xf32>, memref<16x8xf32>
+  return
+}
+// It writes what it has read, and reads that again.
+// CHECK-LABEL: func private @second
+// CHECK: vector.transfer_read
+// CHECK-NEXT: gpu.barrier
+// CHECK-NEXT: vector.transfer_write
+// CHECK-NEXT: gpu.barrier
+// CHECK-NEXT: vector.transfer_read
+func.func private @second(%x: memref<16x8xf32>) attributes {gf.vectors} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0, %c0], %zero : memref<16x8xf32>, vector<16x8xf32>
+  vector.transfer_write %v, %x[%c0, %c0] : vector<16x8xf32>, memref<16x8xf32>
+  %w = vector.transfer_read %x[%c0, %c0], %zero : memref<16x8xf32>, vector<16x8xf32>
+  return
+}
+
+// -----
+
 // Other functions are the host's.
 // CHECK-LABEL: func @gatefold_sizes
 // CHECK-NOT: gpu.barrier

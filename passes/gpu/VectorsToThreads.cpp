@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- VectorsToThreads.cpp - Vectors of a block, values of a thread ------===//
+//
+// A function on vectors is code of a whole block. Each vector becomes the
+// elements that one thread has of it, as many scalars, so that they are in
+// registers; loops and branches carry these.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/gpu/VectorsToThreads.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "passes/gpu/Kernels.h"
+#include "passes/support/Target.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace gatefold {
+#define GEN_PASS_DEF_VECTORSTOTHREADS
+#include "passes/gpu/Passes.h.inc"
+} // namespace gatefold
+
+using namespace mlir;
+using namespace gatefold;
+
+/// Rows of the tiles that the function computes.
+static int64_t findRows(func::FuncOp function) {
+  int64_t rows = 1;
+  function.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (auto vector = dyn_cast<VectorType>(type))
+        if (vector.getRank() == 2 && !isOperandRead(op))
+          rows = std::max(rows, vector.getDimSize(0));
+  });
+  return rows;
+}
+
+/// The warps that the function asks for; else as many as there are for groups
+/// of 16 rows, each of the same number.
+static FailureOr<WarpGrid> findGrid(func::FuncOp function, int64_t warps) {
+  if (Attribute attribute = function->getAttr(warpsName)) {
+    auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute);
+    if (!numbers || numbers.size() != 2 || numbers[0] < 1 || numbers[1] < 1 ||
+        numbers[0] > warps || numbers[1] > warps / numbers[0])
+      return function.emitError("'")
+             << warpsName << "' gives warps for rows and for columns, " << warps
+             << " in all at most; found " << attribute;
+    return WarpGrid{numbers[0], numbers[1]};
+  }
+  int64_t groups = std::max<int64_t>(findRows(function) / 16, 1);
+  int64_t rows = std::min(groups, warps);
+  while (groups % rows != 0)
+    --rows;
+  return WarpGrid{rows, 1};
+}
+
+/// Whether there are products, and all are of 16 bits.
+static bool hasNarrowProducts(func::FuncOp function) {
+  bool hasAny = false, hasWide = false;
+  function.walk([&](vector::ContractionOp op) {
+    hasAny = true;
+    hasWide |= op.getLhsType().getElementType().isF32();
+  });
+  return hasAny && !hasWide;
+}
+
+static void addConversions(TypeConverter &converter, WarpGrid grid) {
+  converter.addConversion([](Type type) { return type; });
+  converter.addConversion(
+      [grid](VectorType type,
+             SmallVectorImpl<Type> &types) -> std::optional<LogicalResult> {
+        FailureOr<VectorLayout> layout = VectorLayout::get(type, grid);
+        if (failed(layout))
+          return failure();
+        types.append(layout->size(), type.getElementType());
+        return success();
+      });
+}
+
+/// Whether the operation is on vectors of a block. What a thread packs into a
+/// register are pairs.
+static bool hasVectors(Operation *op) {
+  auto isOfBlock = [](Type type) {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector && (vector.getRank() != 1 || vector.getDimSize(0) != 2);
+  };
+  return llvm::any_of(op->getOperandTypes(), isOfBlock) ||
+         llvm::any_of(op->getResultTypes(), isOfBlock);
+}
+
+static LogicalResult lower(func::FuncOp function, WarpGrid grid, int64_t warps,
+                           bool isFast) {
+  // Read before anything changes.
+  llvm::SetVector<Operation *> kept;
+  function.walk([&](Operation *op) {
+    if (isOperandRead(op) || isa<vector::StepOp>(op))
+      kept.insert(op);
+  });
+  bool isNarrow = hasNarrowProducts(function);
+  ThreadPlace place(function, grid, warps);
+  VectorFunction context{place, isFast || isNarrow, isFast};
+  TypeConverter converter;
+  addConversions(converter, grid);
+  ConversionTarget target(*function.getContext());
+  RewritePatternSet patterns(function.getContext());
+  scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
+                                                       target);
+  target.markUnknownOpDynamicallyLegal(
+      [&](Operation *op) { return kept.contains(op) || !hasVectors(op); });
+  populateElementPatterns(converter, context, patterns);
+  populateMemoryPatterns(converter, context, patterns);
+  populateProductPatterns(context, patterns);
+  // Folded, operations would have forms that were not looked at.
+  ConversionConfig config;
+  config.foldingMode = DialectConversionFoldingMode::Never;
+  if (failed(applyPartialConversion(function, target, std::move(patterns),
+                                    config)))
+    return failure();
+  for (Operation *op : llvm::reverse(kept))
+    op->erase();
+  function->removeAttr(warpsName);
+  return success();
+}
+
+namespace {
+struct VectorsToThreads
+    : gatefold::impl::VectorsToThreadsBase<VectorsToThreads> {
+  using Base::Base;
+  void runOnOperation() override {
+    auto module = getOperation()->getParentOfType<ModuleOp>();
+    int64_t blockThreads =
+        threads ? threads : TargetDescription::fromModule(module).blockThreads;
+    int64_t warps = blockThreads / TargetDescription::warpThreads;
+    bool isFast = module->hasAttr(fastMathName);
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!function->hasAttr(vectorsName))
+        continue;
+      if (warps < 1) {
+        function.emitError("is for a block of warps, and has ")
+            << blockThreads << " threads";
+        return signalPassFailure();
+      }
+      FailureOr<WarpGrid> grid = findGrid(function, warps);
+      if (failed(grid) || failed(checkVectors(function, *grid)) ||
+          failed(lower(function, *grid, warps, isFast)))
+        return signalPassFailure();
+      ++functionsLowered;
+    }
+  }
+};
+} // namespace

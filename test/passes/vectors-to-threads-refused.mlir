@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gatefold-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gf-vectors-to-threads{threads=256}))'
+// RUN: not gatefold-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gf-vectors-to-threads{threads=16}))' 2>&1 | FileCheck %s
+
+// CHECK: error: is for a block of warps, and has 16 threads
+gpu.module @kernels {
+  func.func @rows(%x: memref<?x?xf32>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{no warps share 'vector<24x8xf32>': of 1 x 1 each takes rows in groups of 16 and columns in groups of 8}}
+    %v = arith.constant dense<0.0> : vector<24x8xf32>
+    vector.transfer_write %v, %x[%c0, %c0] : vector<24x8xf32>, memref<?x?xf32>
+    return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'gf.warps' gives warps for rows and for columns, 8 in all at most; found array<i64: 4, 4>}}
+  func.func @warps() attributes {gf.vectors, gf.warps = array<i64: 4, 4>} {
+    return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  func.func @unknown(%x: memref<?x?xf32>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %v = arith.constant dense<0.0> : vector<16x16xf32>
+    // expected-error @below {{'vector.transpose' on vectors is not compiled for a GPU}}
+    %w = vector.transpose %v, [1, 0] : vector<16x16xf32> to vector<16x16xf32>
+    vector.transfer_write %w, %x[%c0, %c0] : vector<16x16xf32>, memref<?x?xf32>
+    return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  func.func @transposed(%x: memref<?x?xf32>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %v = arith.constant dense<0.0> : vector<16x16xf32>
+    // expected-error @below {{a transposed vector is not compiled for a GPU}}
+    vector.transfer_write %v, %x[%c0, %c0] {permutation_map = affine_map<(i, j) -> (j, i)>} : vector<16x16xf32>, memref<?x?xf32>
+    return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  func.func @masked(%x: memref<?x?xf32>, %m: vector<16x16xi1>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %v = arith.constant dense<0.0> : vector<16x16xf32>
+    // expected-error @below {{a vector that is read or written under a mask is not compiled for a GPU}}
+    vector.transfer_write %v, %x[%c0, %c0], %m : vector<16x16xf32>, memref<?x?xf32>
+    return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  func.func @constant() attributes {gf.vectors} {
+    // expected-error @below {{the numbers of a constant vector differ}}
+    %v = arith.constant dense<[[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]]> : vector<1x8xf32>
+    return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  func.func @rank() attributes {gf.vectors} {
+    %v = arith.constant dense<0.0> : vector<16xf32>
+    // expected-error @below {{a vector of rank 1 is no tile, row or column of 'vector<16x16xf32>'}}
+    %w = vector.broadcast %v : vector<16xf32> to vector<16x16xf32>
+    return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  func.func @cast() attributes {gf.vectors, gf.warps = array<i64: 1, 1>} {
+    %v = arith.constant dense<0.0> : vector<16x16xf32>
+    // expected-error @below {{threads do not have 'vector<32x8xf32>' where they have 'vector<16x16xf32>'}}
+    %w = vector.shape_cast %v : vector<16x16xf32> to vector<32x8xf32>
+    return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  func.func @step() attributes {gf.vectors} {
+    // expected-error @below {{numbers are those of rows or of columns, by vector.shape_cast or vector.broadcast alone}}
+    %v = vector.step : vector<16xindex>
+    %w = arith.addi %v, %v : vector<16xindex>
+    return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  func.func @columns() attributes {gf.vectors} {
+    %v = arith.constant dense<0.0> : vector<16x16xf32>
+    %w = arith.constant dense<0.0> : vector<16xf32>
+    // expected-error @below {{a reduction that is not along the rows of a tile is not compiled for a GPU}}
+    %s = vector.multi_reduction <add>, %v, %w [0] : vector<16x16xf32> to vector<16xf32>
+    return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  func.func @split() attributes {gf.vectors, gf.warps = array<i64: 1, 2>} {
+    %v = arith.constant dense<0.0> : vector<16x16xf32>
+    %w = arith.constant dense<0.0> : vector<16xf32>
+    // expected-error @below {{a row lies in 2 warps; reductions are within one}}
+    %s = vector.multi_reduction <add>, %v, %w [1] : vector<16x16xf32> to vector<16xf32>
+    return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  func.func @wide() attributes {gf.vectors} {
+    %v = arith.constant dense<0> : vector<16x16xi64>
+    %w = arith.constant dense<0> : vector<16xi64>
+    // expected-error @below {{lanes do not exchange 'i64'}}
+    %s = vector.multi_reduction <add>, %v, %w [1] : vector<16x16xi64> to vector<16xi64>
+    return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  func.func @computed() attributes {gf.vectors} {
+    %a = arith.constant dense<0.0> : vector<16x16xf32>
+    // expected-error @below {{the second operand of a product is read from memory, perhaps extended; this one is computed}}
+    %s = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %a, %a, %a : vector<16x16xf32>, vector<16x16xf32> into vector<16x16xf32>
+    return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  func.func @left(%x: memref<?x?xf32>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %a = arith.constant dense<0.0> : vector<16x16xf32>
+    %b = vector.transfer_read %x[%c0, %c0], %zero : memref<?x?xf32>, vector<16x16xf32>
+    // expected-error @below {{a product of [M, K] with [N, K] or [K, N] is compiled for a GPU, and no other}}
+    %s = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %a, %b, %a : vector<16x16xf32>, vector<16x16xf32> into vector<16x16xf32>
+    return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  func.func @terms(%x: memref<?x?xf16>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f16
+    %sum = arith.constant dense<0.0> : vector<16x16xf32>
+    %b = vector.transfer_read %x[%c0, %c0], %zero : memref<?x?xf16>, vector<16x8xf16>
+    // expected-error @below {{a product is of whole tiles, and of a multiple of 16 terms; found 'vector<16x8xf16>' with 'vector<16x8xf16>'}}
+    %s = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %b, %b, %sum : vector<16x8xf16>, vector<16x8xf16> into vector<16x16xf32>
+    return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  func.func @types(%x: memref<?x?xf64>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f64
+    %sum = arith.constant dense<0.0> : vector<16x16xf64>
+    %b = vector.transfer_read %x[%c0, %c0], %zero : memref<?x?xf64>, vector<16x16xf64>
+    // expected-error @below {{products are of two operands in f32, f16 or bf16, not of 'f64' with 'f64'}}
+    %s = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %b, %b, %sum : vector<16x16xf64>, vector<16x16xf64> into vector<16x16xf64>
+    return
+  }
+}

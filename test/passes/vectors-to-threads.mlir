@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is computed is tested in test/gpu/vectors.test.
+// RUN: gatefold-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gf-vectors-to-threads{threads=256},canonicalize,cse))' | FileCheck %s --implicit-check-not='vector<16' --implicit-check-not='vector<32'
+
+// A thread has two rows and two columns of each 16 x 8. Seven warps of eight
+// have nothing to write.
+gpu.module @kernels {
+  // CHECK-LABEL: func @copy
+  // CHECK-SAME: %[[X:[^:]*]]: memref<16x8xf32>
+  func.func @copy(%x: memref<16x8xf32>, %y: memref<16x8xf32>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    // CHECK: gpu.thread_id x
+    // CHECK-COUNT-4: memref.load %[[X]]
+    %v = vector.transfer_read %x[%c0, %c0], %zero {in_bounds = [true, true]} : memref<16x8xf32>, vector<16x8xf32>
+    // CHECK-COUNT-4: arith.addf
+    %sum = arith.addf %v, %v : vector<16x8xf32>
+    // CHECK: scf.if
+    // CHECK-COUNT-4: memref.store
+    vector.transfer_write %sum, %y[%c0, %c0] {in_bounds = [true, true]} : vector<16x8xf32>, memref<16x8xf32>
+    // CHECK: return
+    return
+  }
+}
+
+// -----
+
+// Memory may end before the vector does: all of it at once, or each element.
+gpu.module @kernels {
+  // CHECK-LABEL: func @bounds
+  func.func @bounds(%x: memref<?x?xf32>, %y: memref<?x?xf32>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    // CHECK: scf.if %{{.*}} -> (f32, f32, f32, f32, f32, f32, f32, f32)
+    // CHECK-COUNT-8: memref.load
+    // CHECK: scf.yield
+    // CHECK-COUNT-8: scf.if
+    // CHECK: scf.yield
+    %v = vector.transfer_read %x[%c0, %c0], %zero : memref<?x?xf32>, vector<16x16xf32>
+    vector.transfer_write %v, %y[%c0, %c0] : vector<16x16xf32>, memref<?x?xf32>
+    return
+  }
+}
+
+// -----
+
+// One value of a row is the same in four lanes, of which one writes it; one of
+// a column the same in eight.
+gpu.module @kernels {
+  // CHECK-LABEL: func @rows
+  // CHECK-SAME: %[[X:[^:]*]]: memref<?xf32>, %[[Y:[^:]*]]: memref<?xf32>
+  func.func @rows(%x: memref<?xf32>, %y: memref<?xf32>, %z: memref<?x?xf32>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    // CHECK-COUNT-2: memref.load %[[X]]
+    %row = vector.transfer_read %x[%c0], %zero {permutation_map = affine_map<(i) -> (i, 0)>, in_bounds = [true, true]} : memref<?xf32>, vector<16x1xf32>
+    // CHECK-COUNT-2: memref.load %[[Y]]
+    %column = vector.transfer_read %y[%c0], %zero {permutation_map = affine_map<(i) -> (0, i)>, in_bounds = [true, true]} : memref<?xf32>, vector<1x8xf32>
+    %rows = vector.broadcast %row : vector<16x1xf32> to vector<16x8xf32>
+    %columns = vector.broadcast %column : vector<1x8xf32> to vector<16x8xf32>
+    // CHECK-COUNT-4: arith.mulf
+    %product = arith.mulf %rows, %columns : vector<16x8xf32>
+    // CHECK-NOT: arith.mulf
+    vector.transfer_write %product, %z[%c0, %c0] {in_bounds = [true, true]} : vector<16x8xf32>, memref<?x?xf32>
+    return
+  }
+}
+
+// -----
+
+// Along a row: three sums in the lane, then lanes 1 and 2 apart, then what was
+// there before. Rows are as many as numbers.
+gpu.module @kernels {
+  // CHECK-LABEL: func @reduce
+  func.func @reduce(%y: memref<?x1xf32>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %none = arith.constant dense<0.0> : vector<16xf32>
+    %step = vector.step : vector<16xindex>
+    %rows = vector.shape_cast %step : vector<16xindex> to vector<16x1xindex>
+    %columns = vector.shape_cast %step : vector<16xindex> to vector<1x16xindex>
+    %all = vector.broadcast %rows : vector<16x1xindex> to vector<16x16xindex>
+    %other = vector.broadcast %columns : vector<1x16xindex> to vector<16x16xindex>
+    %sum = arith.addi %all, %other : vector<16x16xindex>
+    %number = arith.index_cast %sum : vector<16x16xindex> to vector<16x16xi32>
+    %float = arith.sitofp %number : vector<16x16xi32> to vector<16x16xf32>
+    // CHECK-COUNT-3: arith.addf
+    // CHECK: nvvm.shfl.sync bfly
+    // CHECK: arith.addf
+    // CHECK: nvvm.shfl.sync bfly
+    // CHECK-COUNT-2: arith.addf
+    // CHECK-COUNT-3: arith.addf
+    // CHECK: nvvm.shfl.sync bfly
+    // CHECK: arith.addf
+    // CHECK: nvvm.shfl.sync bfly
+    // CHECK-COUNT-2: arith.addf
+    %total = vector.multi_reduction <add>, %float, %none [1] : vector<16x16xf32> to vector<16xf32>
+    %out = vector.shape_cast %total : vector<16xf32> to vector<16x1xf32>
+    // CHECK-COUNT-2: memref.store
+    vector.transfer_write %out, %y[%c0, %c0] {in_bounds = [true, true]} : vector<16x1xf32>, memref<?x1xf32>
+    // CHECK-NOT: memref.store
+    return
+  }
+}
+
+// -----
+
+// 64 x 32 x 32 in four warps: (64 / 16 / 4) * (32 / 8) * (32 / 16) products, A
+// by one ldmatrix for each 16 x 16, B by one for each 16 columns and 16 of k.
+gpu.module @kernels {
+  // CHECK-LABEL: func @product
+  func.func @product(%a: memref<64x32xf16, #gpu.address_space<workgroup>>, %b: memref<32x32xf16, #gpu.address_space<workgroup>>, %y: memref<?x?xf32>) attributes {gf.vectors, gf.warps = array<i64: 4, 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f16
+    %none = arith.constant dense<0.0> : vector<64x32xf32>
+    %left = vector.transfer_read %a[%c0, %c0], %zero {in_bounds = [true, true]} : memref<64x32xf16, #gpu.address_space<workgroup>>, vector<64x32xf16>
+    %right = vector.transfer_read %b[%c0, %c0], %zero {in_bounds = [true, true]} : memref<32x32xf16, #gpu.address_space<workgroup>>, vector<32x32xf16>
+    // CHECK: nvvm.ldmatrix %{{.*}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, num = 4
+    // CHECK: nvvm.ldmatrix %{{.*}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, num = 4
+    // CHECK-COUNT-2: nvvm.mma.sync {{.*}}k = 16
+    // CHECK: nvvm.ldmatrix
+    // CHECK-COUNT-2: nvvm.mma.sync
+    // CHECK-COUNT-2: nvvm.ldmatrix
+    // CHECK-COUNT-2: nvvm.mma.sync
+    // CHECK: nvvm.ldmatrix
+    // CHECK-COUNT-2: nvvm.mma.sync
+    // CHECK-NOT: nvvm.mma.sync
+    %sum = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %left, %right, %none : vector<64x32xf16>, vector<32x32xf16> into vector<64x32xf32>
+    vector.transfer_write %sum, %y[%c0, %c0] {in_bounds = [true, true]} : vector<64x32xf32>, memref<?x?xf32>
+    return
+  }
+}
+
+// -----
+
+// Rows of k are transposed as they are loaded; three of 8 columns are one of
+// four matrices and one of two. A computed operand is packed where it is.
+gpu.module @kernels {
+  // CHECK-LABEL: func @computed
+  func.func @computed(%a: memref<16x16xf32>, %b: memref<16x24xbf16, #gpu.address_space<workgroup>>, %y: memref<?x?xf32>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : bf16
+    %zero32 = arith.constant 0.0 : f32
+    %none = arith.constant dense<0.0> : vector<16x24xf32>
+    %x = vector.transfer_read %a[%c0, %c0], %zero32 {in_bounds = [true, true]} : memref<16x16xf32>, vector<16x16xf32>
+    // CHECK-COUNT-8: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+    %exp = math.exp %x : vector<16x16xf32>
+    %left = arith.truncf %exp : vector<16x16xf32> to vector<16x16xbf16>
+    %right = vector.transfer_read %b[%c0, %c0], %zero {in_bounds = [true, true]} : memref<16x24xbf16, #gpu.address_space<workgroup>>, vector<16x24xbf16>
+    // CHECK-COUNT-4: arith.truncf %{{.*}} : vector<2xf32> to vector<2xbf16>
+    // CHECK: nvvm.ldmatrix %{{.*}} layout = #nvvm.mma_layout<col>, num = 4
+    // CHECK-COUNT-2: nvvm.mma.sync {{.*}}#nvvm.mma_type<bf16>
+    // CHECK: nvvm.ldmatrix %{{.*}} layout = #nvvm.mma_layout<col>, num = 2
+    // CHECK: nvvm.mma.sync
+    // CHECK-NOT: nvvm.mma.sync
+    %sum = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %left, %right, %none : vector<16x16xbf16>, vector<16x24xbf16> into vector<16x24xf32>
+    vector.transfer_write %sum, %y[%c0, %c0] {in_bounds = [true, true]} : vector<16x24xf32>, memref<?x?xf32>
+    return
+  }
+}
+
+// -----
+
+// An f32 is two of tf32, and a product three; what was extended from 16 bits is
+// one, and the product two. What is read before a loop and takes few registers
+// is loaded before it; the loop carries scalars.
+gpu.module @kernels {
+  // CHECK-LABEL: func @loop
+  func.func @loop(%a: memref<16x16xf32, #gpu.address_space<workgroup>>, %b: memref<8x16xf16, #gpu.address_space<workgroup>>, %y: memref<?x?xf32>, %n: index) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f32
+    %zero16 = arith.constant 0.0 : f16
+    %none = arith.constant dense<0.0> : vector<16x8xf32>
+    // CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> vector<2xf32>
+    %left = vector.transfer_read %a[%c0, %c0], %zero {in_bounds = [true, true]} : memref<16x16xf32, #gpu.address_space<workgroup>>, vector<16x16xf32>
+    // CHECK: scf.for {{.*}} -> (f32, f32, f32, f32)
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %none) -> vector<16x8xf32> {
+      %narrow = vector.transfer_read %b[%c0, %c0], %zero16 {in_bounds = [true, true]} : memref<8x16xf16, #gpu.address_space<workgroup>>, vector<8x16xf16>
+      %right = arith.extf %narrow : vector<8x16xf16> to vector<8x16xf32>
+      // CHECK: nvvm.convert.float.to.tf32
+      // CHECK: nvvm.ldmatrix %{{.*}} num = 2
+      // CHECK-COUNT-4: nvvm.mma.sync {{.*}}k = 8
+      // CHECK-NOT: nvvm.mma.sync
+      %next = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %left, %right, %s : vector<16x16xf32>, vector<8x16xf32> into vector<16x8xf32>
+      // CHECK: scf.yield
+      scf.yield %next : vector<16x8xf32>
+    }
+    vector.transfer_write %sum, %y[%c0, %c0] {in_bounds = [true, true]} : vector<16x8xf32>, memref<?x?xf32>
+    return
+  }
+}
+
+// -----
+
+// CHECK-LABEL: module attributes {gf.fast_math}
+module attributes {gf.fast_math} {
+  gpu.module @kernels {
+    func.func @unchanged(%x: f32) -> f32 {
+      // CHECK: math.exp
+      %y = math.exp %x : f32
+      return %y : f32
+    }
+  }
+}

@@ -439,10 +439,12 @@ def Gf_LinearOp : Gf_DestinationOp<"linear"> {
   let description = [{
     `y[m.., n] = initial[m.., n] + sum_k x[m.., k] * panels[n / w, k, n mod w]`
 
-    The terms are added in the order of k, beginning with `initial`, each with one
-    rounding where the processor has a fused multiply-add, whatever the number of
-    rows: the bits of a row do not depend on the others. Sums are f32 below f64, whatever
-    the operands' types. `initial`, if given, is `[n]` (a bias) or of the result's
+    On a CPU the terms are added in the order of k, beginning with `initial`, each with one
+    rounding where the processor has a fused multiply-add. On a GPU `initial` is added
+    last, and tensor cores add the terms in blocks of k: of 16, or of f32 of 8, which
+    `gf-vectors-to-threads` multiplies as three products of tf32 (one under `gf.fast_math`).
+    Either way the order is the same whatever the number of rows: the bits of a row do not
+    depend on the others. Sums are f32 below f64, whatever the operands' types. `initial`, if given, is `[n]` (a bias) or of the result's
     shape; it may be the output itself, which then accumulates. Otherwise the output's
     contents are not read.
 

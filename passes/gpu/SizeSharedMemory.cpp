@@ -19,18 +19,22 @@ namespace gatefold {
 using namespace mlir;
 using namespace gatefold;
 
-static int64_t getSharedBytes(Operation *function) {
+/// What a loop keeps lies at the end of all there is.
+static int64_t getSharedBytes(Operation *function, int64_t available) {
+  if (function->hasAttr(keptBytesName))
+    return available;
   auto bytes = function->getAttrOfType<IntegerAttr>(sharedBytesName);
   return bytes ? bytes.getInt() : 0;
 }
 
 /// The greatest number of a kernel and all that it calls.
-static int64_t findMost(gpu::GPUFuncOp kernel, const SymbolTable &symbols) {
+static int64_t findMost(gpu::GPUFuncOp kernel, const SymbolTable &symbols,
+                        int64_t available) {
   llvm::SetVector<Operation *> functions;
   functions.insert(kernel);
   int64_t most = 0;
   for (unsigned i = 0; i < functions.size(); ++i) {
-    most = std::max(most, getSharedBytes(functions[i]));
+    most = std::max(most, getSharedBytes(functions[i], available));
     functions[i]->walk([&](func::CallOp call) {
       if (Operation *callee = symbols.lookup(call.getCallee()))
         functions.insert(callee);
@@ -48,7 +52,7 @@ struct SizeSharedMemory
         TargetDescription::fromModule(kernels->getParentOfType<ModuleOp>())
             .blockSharedBytes;
     for (Operation &function : kernels.getOps()) {
-      int64_t bytes = getSharedBytes(&function);
+      int64_t bytes = getSharedBytes(&function, available);
       if (bytes <= available)
         continue;
       function.emitError("needs ")
@@ -59,7 +63,7 @@ struct SizeSharedMemory
     SymbolTable symbols(kernels);
     Builder builder(&getContext());
     for (auto kernel : kernels.getOps<gpu::GPUFuncOp>())
-      if (int64_t bytes = findMost(kernel, symbols))
+      if (int64_t bytes = findMost(kernel, symbols, available))
         kernel->setAttr(sharedBytesName, builder.getI64IntegerAttr(bytes));
   }
 };

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- LinearToTiles.cpp - Products as calls of functions on vectors ------===//
+//
+// Each gf.linear on buffers becomes a call of the function for its types.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/gpu/LinearToTiles.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/cpu/KernelBuilder.h"
+#include "passes/cpu/ProductCalls.h"
+#include "passes/gpu/Kernels.h"
+#include "passes/gpu/Passes.h"
+
+namespace gatefold {
+#define GEN_PASS_DEF_LINEARTOTILES
+#include "passes/gpu/Passes.h.inc"
+} // namespace gatefold
+
+using namespace mlir;
+using namespace gatefold;
+
+StringRef gatefold::getTileObstacle(LinearOp op) {
+  ProductTypes types = getProductTypes(op);
+  // gf-keep-weights has asked before.
+  if (cast<MemRefType>(op.getPanels().getType()).getMemorySpace())
+    return "";
+  if (types.output.isF64())
+    return "tensor cores have no f64";
+  if (getTileColumns(types.width) == 0)
+    return "its panels do not consist of groups of 8 columns";
+  return getLayoutObstacle(op);
+}
+
+/// The types of a product, and where its panels lie.
+static LinearTileTypes getTileTypes(LinearOp op) {
+  ProductTypes types = getProductTypes(op);
+  auto panels = cast<MemRefType>(op.getPanels().getType());
+  constexpr int64_t open = ShapedType::kDynamic;
+  MemRefType openPanels =
+      getOpenBuffer(types.panels, {open, open, types.width}, 2);
+  if (Attribute space = panels.getMemorySpace())
+    openPanels = MemRefType::get(openPanels.getShape(), types.panels,
+                                 openPanels.getLayout(), space);
+  LinearTileTypes product = {types, openPanels};
+  for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
+       loop = loop->getParentOfType<scf::ForOp>())
+    if (auto bytes = loop->getAttrOfType<IntegerAttr>(keptBytesName))
+      product.keptBytes = bytes.getInt();
+  return product;
+}
+
+namespace {
+struct LinearToTiles : gatefold::impl::LinearToTilesBase<LinearToTiles> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<LinearOp> products;
+    WalkResult result = module.walk([&](LinearOp op) {
+      if (op.getResult()) {
+        op.emitOpError("is on tensors; products are lowered on buffers");
+        return WalkResult::interrupt();
+      }
+      products.push_back(op);
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    SymbolTable symbols(module);
+    llvm::StringMap<func::FuncOp> functions;
+    for (LinearOp op : products) {
+      StringRef obstacle = getTileObstacle(op);
+      if (!obstacle.empty()) {
+        remark::missed(op.getLoc(), remark::RemarkOpts::name("LinearToTiles")
+                                        .category("gf-linear-to-tiles"))
+            << ("product: element by element, since " + obstacle).str();
+        continue;
+      }
+      func::FuncOp function =
+          getFunction(op.getLoc(), getTileTypes(op), symbols, functions);
+      callProductKernel(op, function, symbols, functions);
+      op.erase();
+      ++productsLowered;
+    }
+  }
+
+  /// The function of all products of the same types.
+  func::FuncOp getFunction(Location loc, const LinearTileTypes &product,
+                           SymbolTable &symbols,
+                           llvm::StringMap<func::FuncOp> &functions) {
+    std::string name = product.getName();
+    if (func::FuncOp known = functions.lookup(name))
+      return known;
+    SmallVector<func::FuncOp> tileFunctions;
+    for (const LinearTile &tile : product.getTiles()) {
+      tileFunctions.push_back(makeLinearTileFunction(
+          loc, product, tile, name + "_rows" + std::to_string(tile.rows)));
+      symbols.insert(tileFunctions.back());
+      ++functionsMade;
+    }
+    func::FuncOp function =
+        makeLinearFunction(loc, product, tileFunctions, name);
+    symbols.insert(function);
+    functions[name] = function;
+    return function;
+  }
+};
+} // namespace

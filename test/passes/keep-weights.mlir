@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gatefold-opt %s --gf-keep-weights --split-input-file | FileCheck %s
+// RUN: gatefold-opt %s --gf-keep-weights --split-input-file --remark-format=emitRemark --remarks-filter=gf-keep-weights -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// Steps in blocks: the panels are the same in all of them, and each rank has its own part.
+// REMARK: weights stay in shared memory from step to step where a block's part fits in 101376 bytes
+module attributes {gf.target = {block_shared_bytes = 166912 : i64, block_threads = 256 : i64}} {
+  // CHECK-LABEL: func @steps
+  // CHECK-SAME: %[[H:.*]]: memref<?x48xf32>, %[[P:.*]]: memref<3x48x64xf32>, %[[Y:.*]]: memref<?x192xf32>, %[[N:.*]]: index, %[[COUNT:.*]]: index
+  func.func @steps(%h: memref<?x48xf32>, %p: memref<3x48x64xf32>, %y: memref<?x192xf32>, %n: index, %count: index) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    // CHECK-DAG: %[[LONG:.*]] = arith.cmpi sge, %{{.*}}, %c4{{.*}} : index
+    // CHECK-DAG: %[[SHARED:.*]] = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+    // CHECK: gpu.barrier
+    // CHECK: %[[RANK:.*]] = gf.team_rank
+    // CHECK: %[[PART:.*]] = memref.subview %[[P]][%[[RANK]], 0, 0] [%[[COUNT]], 48, 64] [1, 1, 1]
+    // CHECK: %[[FITS:.*]] = arith.cmpi ule, %{{.*}}, %c101376
+    // CHECK: %[[KEPT:.*]] = arith.andi %[[FITS]], %[[LONG]] : i1
+    // CHECK: scf.if %[[KEPT]]
+    // CHECK: scf.parallel (%[[PANEL:.*]], %[[K:.*]], %[[LANE:.*]]) =
+    // 48 rows are two tiles of 32.
+    // CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[K]], %c48
+    // CHECK: scf.if %[[INSIDE]] -> (f32)
+    // CHECK-NEXT: memref.load %[[PART]][%[[PANEL]], %[[K]], %[[LANE]]]
+    // CHECK: memref.store %{{.*}}, %{{.*}}[%{{.*}}] : memref<?xf32, #gpu.address_space<workgroup>>
+    // CHECK: %[[ALL:.*]] = memref.view %[[SHARED]][%{{.*}}][%{{.*}}, %{{.*}}] : {{.*}} to memref<?x?x64xf32, #gpu.address_space<workgroup>>
+    // CHECK: %[[PANELS:.*]] = memref.subview %[[ALL]][0, 0, 0]
+    // CHECK: gpu.barrier
+    // CHECK: scf.for
+    scf.for %b = %c0 to %n step %c4 {
+      // CHECK: scf.for
+      scf.for %t = %c0 to %c4 step %c1 {
+        %rank = gf.team_rank
+        %part = memref.subview %p[%rank, 0, 0] [%count, 48, 64] [1, 1, 1] : memref<3x48x64xf32> to memref<?x48x64xf32, strided<[3072, 64, 1], offset: ?>>
+        %out = memref.subview %y[0, 0] [5, 64] [1, 1] : memref<?x192xf32> to memref<5x64xf32, strided<[192, 1]>>
+        %in = memref.subview %h[0, 0] [5, 48] [1, 1] : memref<?x48xf32> to memref<5x48xf32, strided<[48, 1]>>
+        // CHECK: scf.if %[[KEPT]]
+        // CHECK-NEXT: gf.linear %{{.*}}, %[[PANELS]] outs({{.*}}) : {{.*}}, memref<?x?x64xf32, strided<[?, 64, 1]>, #gpu.address_space<workgroup>>
+        // CHECK-NEXT: } else {
+        // CHECK-NEXT: gf.linear
+        gf.linear %in, %part outs(%out : memref<5x64xf32, strided<[192, 1]>>) : memref<5x48xf32, strided<[48, 1]>>, memref<?x48x64xf32, strided<[3072, 64, 1], offset: ?>>
+        gf.team_barrier
+        %from = memref.subview %y[0, 0] [5, 48] [1, 1] : memref<?x192xf32> to memref<5x48xf32, strided<[192, 1]>>
+        linalg.copy ins(%from : memref<5x48xf32, strided<[192, 1]>>) outs(%in : memref<5x48xf32, strided<[48, 1]>>)
+      }
+    }
+    // CHECK: } {gf.kept_bytes = 101376 : i64}
+    return
+  }
+}
+
+// -----
+
+// No x is handed on: blocks of queries with the panels of their keys.
+// CHECK-LABEL: func @blocks
+// CHECK-NOT: gpu.dynamic_shared_memory
+func.func @blocks(%q: memref<?x64xf32>, %p: memref<?x64x64xf32>, %y: memref<?x?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %n step %c8 {
+    %in = memref.subview %q[%i, 0] [8, 64] [1, 1] : memref<?x64xf32> to memref<8x64xf32, strided<[64, 1], offset: ?>>
+    %m = memref.dim %y, %c0 : memref<?x?xf32>
+    %out = memref.subview %y[%i, 0] [8, %m] [1, 1] : memref<?x?xf32> to memref<8x?xf32, strided<[?, 1], offset: ?>>
+    gf.linear %in, %p outs(%out : memref<8x?xf32, strided<[?, 1], offset: ?>>) : memref<8x64xf32, strided<[64, 1], offset: ?>>, memref<?x64x64xf32>
+  }
+  return
+}
+
+// -----
+
+// Packed anew in each step.
+// REMARK: weights are read from global memory in each step, since they are others in each step
+// CHECK-LABEL: func @changing
+// CHECK-NOT: gpu.dynamic_shared_memory
+module attributes {gf.target = {block_shared_bytes = 166912 : i64, block_threads = 256 : i64}} {
+  func.func @changing(%h: memref<8x64xf32>, %w: memref<64x64xf32>, %p: memref<1x64x64xf32>, %y: memref<8x64xf32>, %n: index) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %t = %c0 to %n step %c1 {
+      gf.pack %w along 0 into %p : memref<64x64xf32> into memref<1x64x64xf32>
+      gf.linear %h, %p outs(%y : memref<8x64xf32>) : memref<8x64xf32>, memref<1x64x64xf32>
+      linalg.copy ins(%y : memref<8x64xf32>) outs(%h : memref<8x64xf32>)
+    }
+    return
+  }
+}

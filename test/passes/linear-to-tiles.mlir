@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gatefold-opt %s --gf-linear-to-tiles --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: not gatefold-opt %s --gf-linear-to-tiles --split-input-file --remark-format=emitRemark --remarks-filter-missed=gf-linear-to-tiles -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// Both products have the same types: one function, which shares out the rows. A row of
+// initial values has no distance between rows.
+// CHECK-LABEL: func @two
+func.func @two(%x: memref<?x?xf32>, %p: memref<?x?x64xf32, strided<[?, 64, 1], offset: ?>>,
+               %b: memref<?xf32>, %y: memref<?x?xf32>) {
+  // CHECK: %[[BIAS:.*]] = memref.reinterpret_cast %{{.*}} strides: [%c0{{.*}}, 1]
+  // CHECK: call @gatefold_linear_f32_64(%{{.*}}, %{{.*}}, %[[BIAS]], %true{{.*}}, %{{.*}})
+  gf.linear %x, %p initial(%b : memref<?xf32>) outs(%y : memref<?x?xf32>) : memref<?x?xf32>, memref<?x?x64xf32, strided<[?, 64, 1], offset: ?>>
+  // CHECK: call @gatefold_linear_f32_64(%{{.*}}, %{{.*}}, %{{.*}}, %false{{.*}}, %{{.*}})
+  gf.linear %x, %p outs(%y : memref<?x?xf32>) : memref<?x?xf32>, memref<?x?x64xf32, strided<[?, 64, 1], offset: ?>>
+  return
+}
+
+// CHECK-LABEL: func private @gatefold_linear_f32_64_rows128(
+// CHECK-SAME: %[[X:.*]]: memref<?x?xf32, strided<[?, 1], offset: ?>>, %[[P:.*]]: memref<?x?x64xf32, strided<[?, 64, 1], offset: ?>>, %[[I:.*]]: memref<?x?xf32, strided<[?, 1], offset: ?>>, %[[HAS:.*]]: i1, %[[Y:.*]]: memref<?x?xf32, strided<[?, 1], offset: ?>>, %[[BEGIN:.*]]: index, %[[END:.*]]: index)
+// CHECK-SAME: gf.vectors, gf.warps = array<i64: 4, 2>
+// CHECK: scf.for %[[STRIP:.*]] = %c0{{.*}} step %c2
+// CHECK: scf.for %[[ROW:.*]] = %[[BEGIN]] to %[[END]] step %c128
+// CHECK: %[[SUMS:.*]]:2 = scf.for %[[K:.*]] = {{.*}} step %c32{{.*}} iter_args(%[[S0:.*]] = %{{.*}}, %[[S1:.*]] = %{{.*}}) -> (vector<128x64xf32>, vector<128x64xf32>)
+// CHECK: %[[A:.*]] = vector.transfer_read %[[X]][%[[ROW]], %[[K]]], %{{.*}} : {{.*}}, vector<128x32xf32>
+// CHECK: %[[B0:.*]] = vector.transfer_read %[[P]][%[[STRIP]], %[[K]], %c0{{.*}}], %{{.*}} {in_bounds = [false, true]} : {{.*}}, vector<32x64xf32>
+// CHECK: %[[N0:.*]] = vector.contract {{.*}} %[[A]], %[[B0]], %[[S0]]
+// CHECK: %[[B1:.*]] = vector.transfer_read %[[P]]
+// CHECK: %[[N1:.*]] = vector.contract {{.*}} %[[A]], %[[B1]], %[[S1]]
+// CHECK: scf.yield %[[N0]], %[[N1]]
+// CHECK: %[[FIRST:.*]] = scf.if %[[HAS]] -> (vector<128x64xf32>)
+// CHECK: %[[FROM:.*]] = vector.transfer_read %[[I]][%[[ROW]], %[[COLUMN:.*]]], %{{.*}} : {{.*}}, vector<128x64xf32>
+// CHECK: arith.addf %[[FROM]], %[[SUMS]]#0
+// CHECK: vector.transfer_write %[[FIRST]], %[[Y]][%[[ROW]], %[[COLUMN]]] : vector<128x64xf32>
+// One panel at a time of what is left.
+// CHECK: scf.for
+// CHECK: vector.contract
+// CHECK-NOT: vector.contract
+// CHECK: func private @gatefold_linear_f32_64_rows64(
+// CHECK-SAME: gf.warps = array<i64: 4, 2>
+// CHECK: func private @gatefold_linear_f32_64_rows32(
+// CHECK-SAME: gf.warps = array<i64: 2, 4>
+// CHECK: func private @gatefold_linear_f32_64_rows16(
+// CHECK-SAME: gf.warps = array<i64: 1, 8>
+
+// CHECK: func private @gatefold_linear_f32_64(
+// CHECK: %[[M:.*]] = memref.dim %{{.*}}, %c0
+// CHECK: scf.if
+// CHECK: call @gatefold_linear_f32_64_rows128({{.*}}, %c0{{.*}}, %[[BIG:[0-9]+]]) :
+// CHECK: scf.if
+// CHECK: call @gatefold_linear_f32_64_rows64({{.*}}, %[[BIG]], %[[M]]) :
+// CHECK: else
+// CHECK: call @gatefold_linear_f32_64_rows32({{.*}}, %[[BIG]], %[[M]]) :
+// CHECK: call @gatefold_linear_f32_64_rows16({{.*}}, %[[BIG]], %[[M]]) :
+
+// -----
+
+// Two operands of 16 bits are multiplied as they are, in longer steps; sums are f32. 48
+// columns are shared among 6 warps.
+// CHECK-LABEL: func @halves
+func.func @halves(%x: memref<6x8xbf16>, %p: memref<1x8x48xbf16>, %i: memref<6x48xf32>, %y: memref<6x48xbf16>) {
+  // CHECK: call @gatefold_linear_bf16_bf16_f32_bf16_48
+  gf.linear %x, %p initial(%i : memref<6x48xf32>) outs(%y : memref<6x48xbf16>) : memref<6x8xbf16>, memref<1x8x48xbf16>
+  return
+}
+// CHECK: func private @gatefold_linear_bf16_bf16_f32_bf16_48_rows16(
+// CHECK-SAME: gf.warps = array<i64: 1, 6>
+// CHECK: step %c64
+// CHECK: vector.contract {{.*}} : vector<16x64xbf16>, vector<64x48xbf16> into vector<16x48xf32>
+// CHECK: arith.truncf %{{.*}} : vector<16x48xf32> to vector<16x48xbf16>
+
+// -----
+
+// Of different types both become f32. A wide panel is taken in parts.
+// CHECK-LABEL: func @mixed
+func.func @mixed(%x: memref<6x8xf32>, %p: memref<1x8x128xf16>, %y: memref<6x128xf32>) {
+  gf.linear %x, %p outs(%y : memref<6x128xf32>) : memref<6x8xf32>, memref<1x8x128xf16>
+  return
+}
+// CHECK: func private @gatefold_linear_f32_f16_f32_f32_128_rows16(
+// CHECK: %[[PANEL:.*]] = arith.divui %{{.*}}, %c2
+// CHECK: step %c32
+// CHECK: %[[B:.*]] = vector.transfer_read {{.*}} vector<32x64xf16>
+// CHECK: arith.extf %[[B]] : vector<32x64xf16> to vector<32x64xf32>
+// CHECK: vector.contract {{.*}} : vector<16x32xf32>, vector<32x64xf32> into vector<16x64xf32>
+
+// -----
+
+// Left for gf-linear-to-parallel.
+// CHECK-LABEL: func @left
+// CHECK-COUNT-3: gf.linear
+// REMARK: remark: [Missed] LinearToTiles | Category:gf-linear-to-tiles | Remark="product: element by element, since tensor cores have no f64"
+// REMARK: remark: {{.*}} Remark="product: element by element, since its panels do not consist of groups of 8 columns"
+// REMARK: remark: {{.*}} Remark="product: element by element, since elements along k are not next to each other"
+func.func @left(%d: memref<6x8xf64>, %p: memref<1x8x64xf64>, %y: memref<6x64xf64>,
+                %x: memref<6x8xf32>, %p2: memref<9x8x7xf32>, %y2: memref<6x60xf32>,
+                %s: memref<6x8xf32, strided<[1, 6]>>, %p3: memref<1x8x64xf32>, %y3: memref<6x64xf32>) {
+  gf.linear %d, %p outs(%y : memref<6x64xf64>) : memref<6x8xf64>, memref<1x8x64xf64>
+  gf.linear %x, %p2 outs(%y2 : memref<6x60xf32>) : memref<6x8xf32>, memref<9x8x7xf32>
+  gf.linear %s, %p3 outs(%y3 : memref<6x64xf32>) : memref<6x8xf32, strided<[1, 6]>>, memref<1x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @tensors(%x: tensor<8x40xf32>, %p: tensor<1x40x64xf32>, %y: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  // expected-error @below {{is on tensors; products are lowered on buffers}}
+  %r = gf.linear %x, %p outs(%y : tensor<8x64xf32>) : tensor<8x40xf32>, tensor<1x40x64xf32> -> tensor<8x64xf32>
+  return %r : tensor<8x64xf32>
+}

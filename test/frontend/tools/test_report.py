@@ -4,6 +4,7 @@
 import math
 import re
 
+import pytest
 from driver import BUILD, gatefold, refusal, write
 
 
@@ -267,6 +268,109 @@ def test_naive_schedule(tmp_path):
     found = gatefold("report", path, "--json", "--naive").json
     assert [one["algorithm"] for one in found["scheduled"]] == ["naive"] * 3
     assert not any("step_rows" in one or "query_block" in one for one in found["scheduled"])
+
+
+ATTENTION = """import attention
+
+model plain(q: [B, T, D], k: [B, T, D], v: [B, T, D]) -> [B, T, D] {
+  return dot_product(q, k, v)
+}
+
+model two_maps(q1: [B, T, D], q2: [B, T, D], k1: [B, T, D], k2: [B, T, D],
+               v: [B, T, 2*D]) -> [B, T, 2*D] {
+  return differential(q1, q2, k1, k2, v, lambda=0.5)
+}
+"""
+
+
+def model_times(path, *options):
+    """The least that a GPU takes, however it is scheduled."""
+    schedule = ["--schedule", "attention.algorithm=resident"]
+    found = gatefold("report", path, *options, *schedule, "--json").json["model_time"]
+    return found, {family["what"]: family for family in found["families"]}
+
+
+@pytest.mark.parametrize(
+    "entry, width, tera",
+    [("plain", 64, 494), ("plain", 128, 659), ("plain", 256, 791), ("two_maps", 64, 593)],
+)
+def test_serial_bound_of_attention_on_a_gpu(tmp_path, entry, width, tera):
+    """Matrices and then exponentials, at the peaks of the H100: within 2% of what the
+    fastest published kernels reach at widths of 64 and 128."""
+    path = write(tmp_path / "m.gf", ATTENTION)
+    sizes = ["--dim", f"B=32,T=4096,D={width}"]
+    options = [path, "--entry", entry, *sizes, "--float", "f16", "--target", "sm_90"]
+    _, families = model_times(*options)
+    maps, pairs = (2 if entry == "two_maps" else 1), 32 * 4096**2
+    values = maps * width
+    operations = 2 * maps * pairs * (width + values)
+    attention = families["attention"]
+    assert operations / attention["serial_s"] / 1e12 == pytest.approx(tera, rel=2e-3)
+    assert attention["matrix_s"] == pytest.approx(operations / 989.4e12, rel=1e-3)
+    # One exponential for each score, 16 in a clock.
+    assert attention["function_s"] == pytest.approx(maps * pairs / (16 * 132 * 1.83e9))
+    # Each key and value once for 16 queries, 128 bytes in a clock.
+    shared = 2 * pairs * (maps * width + values) / 16
+    assert attention["shared_s"] == pytest.approx(shared / (128 * 132 * 1.83e9))
+    # Queries, keys and results, each once.
+    moved = 2 * 32 * 4096 * (2 * maps * width + 2 * values)
+    assert attention["global_s"] == pytest.approx(moved / 3352e9)
+    assert attention["bound_s"] == attention[attention["bound"] + "_s"]
+    assert attention["bound_s"] == max(attention[f"{unit}_s"] for unit in UNITS)
+
+
+UNITS = ("matrix", "function", "arithmetic", "shared", "global")
+
+
+def test_model_time_of_f32(tmp_path):
+    """A product of f32 is three of tf32, with half the operations a clock of f16; an
+    exponential is 16 instructions of the units of f32. With --fast-math neither is."""
+    path = write(tmp_path / "m.gf", ATTENTION)
+    options = [path, "--entry", "plain", "--dim", "B=1,T=512,D=64", "--target", "sm_80"]
+    half, exact, fast = (
+        model_times(*options, *more)[1]["attention"]
+        for more in (["--float", "f16"], [], ["--fast-math"])
+    )
+    assert exact["matrix_s"] == pytest.approx(6 * half["matrix_s"])
+    assert fast["matrix_s"] == pytest.approx(2 * half["matrix_s"])
+    assert exact["function_s"] == pytest.approx(4 * half["function_s"])
+    assert fast["function_s"] == pytest.approx(half["function_s"])
+    assert exact["arithmetic_s"] - half["arithmetic_s"] == pytest.approx(exact["function_s"])
+    assert exact["shared_s"] == pytest.approx(2 * half["shared_s"])
+
+
+def test_model_time_of_families(tmp_path):
+    path = write(tmp_path / "m.gf", ATTENTIVE)
+    options = [path, "--dim", "B=4,T=100", "--target", "sm_100"]
+    found, families = model_times(*options)
+    assert (found["target"], "at" in found) == ("sm_100", False)
+    assert set(families) == {"attention", "recurrence", "in all"}
+    total = families["in all"]
+    for unit in UNITS[:-1]:
+        parts = families["attention"][f"{unit}_s"] + families["recurrence"][f"{unit}_s"]
+        assert total[f"{unit}_s"] == pytest.approx(parts)
+    report = gatefold("report", *options[:-2], "--json").json
+    moved = report["input_bytes"] + report["result_bytes"] + report["parameter_bytes"]
+    assert total["global_s"] == pytest.approx(moved / 8000e9)
+    # Sequences and states once, and weights however many steps there are.
+    longer = model_times(path, "--dim", "B=4,T=200", "--target", "sm_100")[1]["recurrence"]
+    once = families["recurrence"]
+    assert longer["matrix_s"] == pytest.approx(2 * once["matrix_s"])
+    assert once["global_s"] < longer["global_s"] < 2 * once["global_s"]
+
+
+def test_model_time_as_text(tmp_path):
+    path = write(tmp_path / "m.gf", ATTENTION)
+    options = ["--entry", "plain", "--dim", "D=64", "--float", "f16"]
+    options += ["--schedule", "attention.algorithm=resident"]
+    lines = gatefold("report", path, *options, "--target", "sm_90").out.splitlines()
+    start = lines.index("model time          at the peak of sm_90, B=1, T=1")
+    assert re.fullmatch(r"  attention         \d+\.\d{3} us by \w+.*", lines[start + 1])
+    assert re.fullmatch(r"    matrix          \d+\.\d{3} us, \d+%", lines[start + 2])
+    assert any(line.startswith("  in all ") for line in lines[start:])
+    # What was scheduled is the GPU's.
+    assert any(line.startswith("attention           resident") for line in lines)
+    assert "model time" not in gatefold("report", path, *options).out
 
 
 def test_faults(tmp_path):

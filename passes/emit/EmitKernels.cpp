@@ -98,12 +98,13 @@ KernelLaunch KernelLaunch::read(mlir::ModuleOp module, llvm::StringRef name) {
   if (!kernel)
     return launch;
   launch.name = name.str();
-  for (llvm::StringRef attribute :
-       {mlir::NVVM::NVVMDialect::getMaxntidAttrName(),
-        mlir::NVVM::NVVMDialect::getReqntidAttrName()})
-    if (auto threads =
-            kernel->getAttrOfType<mlir::DenseI32ArrayAttr>(attribute))
-      launch.threads = threads.asArrayRef().front();
+  llvm::StringRef exact = mlir::NVVM::NVVMDialect::getReqntidAttrName();
+  launch.areThreadsExact = kernel->hasAttr(exact);
+  if (auto threads = kernel->getAttrOfType<mlir::DenseI32ArrayAttr>(
+          launch.areThreadsExact
+              ? exact
+              : mlir::NVVM::NVVMDialect::getMaxntidAttrName()))
+    launch.threads = threads.asArrayRef().front();
   if (auto bytes = kernel->getAttrOfType<mlir::IntegerAttr>(sharedBytesName))
     launch.sharedBytes = bytes.getInt();
   auto words = kernel->getAttrOfType<mlir::ArrayAttr>(argumentWordsName);

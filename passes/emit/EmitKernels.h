@@ -26,7 +26,9 @@ emitKernels(mlir::ModuleOp module, llvm::StringRef target, KernelForm form);
 /// How a kernel is launched.
 struct KernelLaunch {
   std::string name;
+  /// Of a block: so many at most, or just so many.
   int32_t threads = 0;
+  bool areThreadsExact = false;
   /// Of dynamic shared memory.
   int64_t sharedBytes = 0;
   /// The words of each tensor's descriptor, then of the arena's, that are its

@@ -3,8 +3,6 @@
 
 #include "frontend/tools/gatefold/EmulatedModel.h"
 #include "frontend/tools/gatefold/Messages.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "passes/gpu/Kernels.h"
 #include "passes/support/Entry.h"
 
@@ -15,7 +13,7 @@ namespace {
 
 /// Threads of each block where a kernel leaves it open: few, since every one
 /// costs time, and more than a warp.
-constexpr uint32_t fewThreads = 64;
+constexpr int32_t fewThreads = 64;
 
 /// What the runtime calls an error that it does not know; messages are printed
 /// already.
@@ -44,21 +42,11 @@ struct Descriptor {
 
 } // namespace
 
-EmulatedModel::Kernel EmulatedModel::readKernel(mlir::gpu::GPUModuleOp kernels,
-                                                StringRef name) {
-  Kernel read = {name.str(), fewThreads};
-  auto kernel = kernels.lookupSymbol<mlir::LLVM::LLVMFuncOp>(name);
-  if (!kernel)
-    return read;
-  if (auto threads = kernel->getAttrOfType<mlir::DenseI32ArrayAttr>(
-          mlir::NVVM::NVVMDialect::getReqntidAttrName()))
-    read.threads = threads.asArrayRef().front();
-  if (auto bytes = kernel->getAttrOfType<mlir::IntegerAttr>(sharedBytesName))
-    read.sharedBytes = bytes.getInt();
-  auto attribute = kernel->getAttrOfType<mlir::ArrayAttr>(argumentWordsName);
-  for (auto entry : attribute.getAsRange<mlir::DenseI64ArrayAttr>())
-    read.words.emplace_back(entry.asArrayRef());
-  return read;
+static KernelLaunch readKernel(mlir::ModuleOp module, StringRef name) {
+  KernelLaunch kernel = KernelLaunch::read(module, name);
+  if (!kernel.areThreadsExact)
+    kernel.threads = std::min(kernel.threads, fewThreads);
+  return kernel;
 }
 
 EmulatedModel *EmulatedModel::current = nullptr;
@@ -71,9 +59,8 @@ EmulatedModel::EmulatedModel(mlir::ModuleOp module,
       blocks(host.useful_ranks ? blocks : 1) {
   assert(!current && "one emulated model at a time");
   current = this;
-  auto kernels = module.lookupSymbol<mlir::gpu::GPUModuleOp>(kernelsModule);
-  runLaunched = readKernel(kernels, runKernel);
-  prepareLaunched = readKernel(kernels, prepareKernel);
+  runLaunched = readKernel(module, runKernel);
+  prepareLaunched = readKernel(module, prepareKernel);
   described.run = run;
   described.arena_bytes = arenaBytes;
   // Blocks are not the runtime's threads: of those one is enough.
@@ -129,7 +116,7 @@ void EmulatedModel::report(const emulator::Finding &finding) {
        finding.hint);
 }
 
-int32_t EmulatedModel::launch(const Kernel &kernel, unsigned blocks,
+int32_t EmulatedModel::launch(const KernelLaunch &kernel, unsigned blocks,
                               ArrayRef<Tensor> tensors, void *const *arguments,
                               int64_t arenaBytes) {
   auto result = tryLaunch(kernel, blocks, tensors, arguments, arenaBytes);
@@ -141,7 +128,7 @@ int32_t EmulatedModel::launch(const Kernel &kernel, unsigned blocks,
   return emulationFault;
 }
 
-Expected<int32_t> EmulatedModel::tryLaunch(const Kernel &kernel,
+Expected<int32_t> EmulatedModel::tryLaunch(const KernelLaunch &kernel,
                                            unsigned blocks,
                                            ArrayRef<Tensor> tensors,
                                            void *const *arguments,
@@ -207,7 +194,7 @@ Expected<int32_t> EmulatedModel::tryLaunch(const Kernel &kernel,
 
   emulator::LaunchOptions options;
   options.grid = {blocks, 1, 1};
-  options.block = {kernel.threads, 1, 1};
+  options.block = {static_cast<uint32_t>(kernel.threads), 1, 1};
   options.cooperative = true;
   options.dynamicSharedBytes = kernel.sharedBytes;
   auto result = (*program)->launch(kernel.name, values, options);

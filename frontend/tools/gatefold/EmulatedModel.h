@@ -10,7 +10,8 @@
 #ifndef FRONTEND_TOOLS_GATEFOLD_EMULATEDMODEL_H
 #define FRONTEND_TOOLS_GATEFOLD_EMULATEDMODEL_H
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/emit/EmitKernels.h"
 #include "runtime/Description.h"
 #include "runtime/emulator/Emulator.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -41,26 +42,15 @@ private:
     /// It begins at a multiple of the arena's alignment.
     bool isPacked;
   };
-  /// What a launch of a kernel needs.
-  struct Kernel {
-    std::string name;
-    uint32_t threads;
-    uint64_t sharedBytes = 0;
-    /// `argumentWordsName`.
-    std::vector<std::vector<int64_t>> words;
-  };
-
   static int32_t run(void *const *arguments, void *arena, int64_t rank,
                      int64_t ranks, gatefold_team *team);
   static int32_t prepare(void *const *arguments, void *arena);
   static int64_t arenaBytes(const int64_t *symbols, int64_t ranks);
 
-  static Kernel readKernel(mlir::gpu::GPUModuleOp kernels,
-                           llvm::StringRef name);
-  int32_t launch(const Kernel &kernel, unsigned blocks,
+  int32_t launch(const KernelLaunch &kernel, unsigned blocks,
                  llvm::ArrayRef<Tensor> tensors, void *const *arguments,
                  int64_t arenaBytes);
-  llvm::Expected<int32_t> tryLaunch(const Kernel &kernel, unsigned blocks,
+  llvm::Expected<int32_t> tryLaunch(const KernelLaunch &kernel, unsigned blocks,
                                     llvm::ArrayRef<Tensor> tensors,
                                     void *const *arguments, int64_t arenaBytes);
   void report(const emulator::Finding &finding);
@@ -70,7 +60,7 @@ private:
   const gatefold_description &host;
   gatefold_description described;
   unsigned blocks;
-  Kernel runLaunched, prepareLaunched;
+  KernelLaunch runLaunched, prepareLaunched;
   int64_t runArena = 0;
   bool found = false;
 };

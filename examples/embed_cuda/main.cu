@@ -2,9 +2,9 @@
 //
 // main.cu - a CUDA program that runs a compiled model on its own stream.
 //
-// The program owns the stream and the memory. The model's run is captured into a
-// graph once and replayed for one batch after the other; the same library's code for
-// the CPU computes each batch, too, and the results are compared.
+// The program owns the stream and the memory. The model's run is captured into
+// a graph once and replayed for one batch after the other; the same library's
+// code for the CPU computes each batch, too, and the results are compared.
 
 #include "tagger.h"
 
@@ -25,16 +25,24 @@ static void check(cudaError_t error, const char *what) {
   std::exit(1);
 }
 
-static void check(tagger_status status, const char *message) {
-  if (status == TAGGER_OK)
-    return;
+static void fail(const char *message) {
   std::fprintf(stderr, "%s\n", message);
   std::exit(1);
 }
 
+static void check(tagger_status status, const tagger_model *model) {
+  if (status != TAGGER_OK)
+    fail(tagger_message(model));
+}
+
+static void check(tagger_status status, const tagger_context *context) {
+  if (status != TAGGER_OK)
+    fail(tagger_context_message(context));
+}
+
 /// A tensor that somebody else's memory holds; `shape` outlives it.
-static DLTensor wrap(void *data, DLDeviceType device, uint8_t code, uint8_t bits,
-                     std::vector<int64_t> &shape) {
+static DLTensor wrap(void *data, DLDeviceType device, uint8_t code,
+                     uint8_t bits, std::vector<int64_t> &shape) {
   DLTensor tensor = {};
   tensor.data = data;
   tensor.device = {device, 0};
@@ -76,10 +84,11 @@ struct Batch {
 static std::vector<Batch> computeOnCpu() {
   tagger_model *model = nullptr;
   tagger_context *context = nullptr;
-  check(tagger_create(&model), "no memory");
+  tagger_status status = tagger_create(&model);
+  check(status, model);
   // Its weights are in the library.
-  check(tagger_prepare(model, 0, nullptr, nullptr), tagger_message(model));
-  check(tagger_context_create(model, &context), tagger_message(model));
+  check(tagger_prepare(model, 0, nullptr, nullptr), model);
+  check(tagger_context_create(model, &context), model);
   std::vector<Batch> all(batches);
   uint32_t state = 1;
   for (Batch &each : all) {
@@ -94,14 +103,15 @@ static std::vector<Batch> computeOnCpu() {
     Tensors tensors(each.x.data(), each.lengths.data(), each.expected.data(),
                     kDLCPU);
     check(tagger_run(context, tensors.inputs, tensors.results, nullptr, 0),
-          tagger_context_message(context));
+          context);
   }
   tagger_context_destroy(context);
   tagger_destroy(model);
   return all;
 }
 
-/// Replays a graph for each batch; the largest difference from the CPU's results.
+/// Replays a graph for each batch; the largest difference from the CPU's
+/// results.
 static double compare(const std::vector<Batch> &all, const Tensors &tensors,
                       cudaGraphExec_t graph, cudaStream_t stream,
                       tagger_context *context) {
@@ -118,7 +128,7 @@ static double compare(const std::vector<Batch> &all, const Tensors &tensors,
           "copying lengths");
     check(cudaGraphLaunch(graph, stream), "replaying the graph");
     // Waits, and would tell of a length that is out of range.
-    check(tagger_context_finish(context), tagger_context_message(context));
+    check(tagger_context_finish(context), context);
     check(cudaMemcpy(found.data(), tensors.result.data,
                      found.size() * sizeof(float), cudaMemcpyDeviceToHost),
           "copying the result");
@@ -163,20 +173,19 @@ static int computeOnGpu(const std::vector<Batch> &all, tagger_model *model) {
   Tensors tensors(x, lengths, result, kDLCUDA);
 
   // Packs the weights on the GPU.
-  check(tagger_prepare(model, 0, nullptr, nullptr), tagger_message(model));
+  check(tagger_prepare(model, 0, nullptr, nullptr), model);
   tagger_context *context = nullptr;
-  check(tagger_context_create(model, &context), tagger_message(model));
-  check(tagger_context_stream(context, stream), tagger_context_message(context));
+  check(tagger_context_create(model, &context), model);
+  check(tagger_context_stream(context, stream), context);
   // Only shapes matter here. From now on a run allocates nothing.
-  check(tagger_context_reserve(context, tensors.inputs),
-        tagger_context_message(context));
+  check(tagger_context_reserve(context, tensors.inputs), context);
 
   cudaGraph_t graph;
   cudaGraphExec_t executable;
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
         "beginning to capture");
   check(tagger_run(context, tensors.inputs, tensors.results, nullptr, 0),
-        tagger_context_message(context));
+        context);
   check(cudaStreamEndCapture(stream, &graph), "ending to capture");
   check(cudaGraphInstantiate(&executable, graph, 0), "making a graph");
 
@@ -207,7 +216,7 @@ int main() {
   if (status == TAGGER_NO_DEVICE)
     std::printf("%s: only the CPU has computed\n", tagger_message(model));
   else {
-    check(status, tagger_message(model));
+    check(status, model);
     code = computeOnGpu(all, model);
   }
   tagger_destroy(model);

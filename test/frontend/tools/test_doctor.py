@@ -104,6 +104,24 @@ def test_without_a_driver(tmp_path):
     assert found["--device cuda"] == f"computes on the CPU: {found['CUDA driver']}"
 
 
+def find_stub():
+    """The library that NVIDIA's toolkit has for linking, where there is a toolkit."""
+    nvcc = shutil.which("nvcc")
+    folder = os.path.dirname(os.path.dirname(os.path.realpath(nvcc))) if nvcc else "/nowhere"
+    stub = os.path.join(folder, "lib64", "stubs", "libcuda.so")
+    return stub if os.path.exists(stub) else None
+
+
+@pytest.mark.skipif(not find_stub(), reason="no toolkit of NVIDIA's")
+def test_the_stub_of_a_toolkit(tmp_path):
+    shutil.copy(find_stub(), tmp_path / "libcuda.so.1")
+    found = gatefold("doctor", "--json", env=with_driver(tmp_path)).json
+    assert found["CUDA driver"].startswith(f"{tmp_path}/libcuda.so.1")
+    assert found["--device cuda"] == (
+        "computes on the CPU: no GPU: libcuda.so.1 is the stub of a CUDA toolkit, no driver"
+    )
+
+
 @pytest.mark.skipif(not FAKE.exists(), reason="the driver for tests is not built")
 def test_gpus():
     found = gatefold("doctor", "--json", env=with_driver(FAKE, "count=2 capability=87")).json

@@ -256,7 +256,8 @@ void TileCopy::copyElement(Value row, Value column) {
       existingBytes(row, times(column, number(elementBytes)), elementBytes);
   if (elementBytes == 4)
     return copyAsync(to, from, elementBytes, existing);
-  Type type = source.tile.getElementType();
+  // Bits, whatever they mean.
+  Type type = builder.getIntegerType(8 * elementBytes);
   auto load = [&](OpBuilder &inner) -> Value {
     return LLVM::LoadOp::create(inner, loc, type, from, elementBytes);
   };

@@ -31,7 +31,7 @@ module attributes {gf.target = {block_threads = 256 : i64, block_shared_bytes = 
     // CHECK-NOT: nvvm.cp.async.shared.global
     // CHECK: } else {
     // CHECK: scf.for
-    // CHECK: llvm.store {{.*}} : f16, !llvm.ptr<3>
+    // CHECK: llvm.store {{.*}} : i16, !llvm.ptr<3>
     // CHECK: nvvm.cp.async.commit.group
     // The first block, if there is one.
     // CHECK: %[[ANY:.*]] = arith.cmpi sgt, %[[COUNT:.*]], %c0 :

@@ -185,7 +185,8 @@ typedef struct gatefold_variant {
   const gatefold_description *program;
   /* Cooperative, with as many blocks as are resident at once and are useful. */
   gatefold_kernel run;
-  /* Takes parameters, prepared tensors, arena and team; one block. */
+  /* Takes parameters, prepared tensors, arena and team; as many blocks as are
+   * resident at once. */
   gatefold_kernel prepare;
 } gatefold_variant;
 

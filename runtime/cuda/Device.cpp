@@ -133,44 +133,40 @@ gatefold_status Device::loadVariant(const gatefold_description &description,
 
 gatefold_status Device::findFunction(Message &message,
                                      const gatefold_kernel &kernel,
-                                     Function &function) {
+                                     Function &function, int64_t &blocks) {
   Result result = driver.getFunction(&function, module, kernel.name);
   // More than what every GPU has must be asked for, once.
   constexpr int32_t commonSharedBytes = 48 << 10;
   if (result == Success && kernel.shared_bytes > commonSharedBytes)
     result = driver.setFunctionAttribute(function, DynamicSharedBytes,
                                          kernel.shared_bytes);
+  int32_t multiprocessors = 0, each = 0;
   if (result == Success)
+    result = driver.getAttribute(&multiprocessors, Multiprocessors, gpu);
+  if (result == Success)
+    result = driver.countResidentBlocks(&each, function, kernel.threads,
+                                        (size_t)kernel.shared_bytes);
+  blocks = (int64_t)each * multiprocessors;
+  if (result == Success && blocks > 0)
     return GATEFOLD_OK;
   message.append("kernel ");
   message.appendName(kernel.name);
-  message.append(" with %d bytes of shared memory on %s: ", kernel.shared_bytes,
-                 text);
-  driver.appendWords(message, result);
+  message.append(", %d threads and %d bytes of shared memory a block, on %s: ",
+                 kernel.threads, kernel.shared_bytes, text);
+  if (result == Success)
+    message.append("no block fits on a multiprocessor");
+  else
+    driver.appendWords(message, result);
   return GATEFOLD_DEVICE_ERROR;
 }
 
 gatefold_status Device::findFunctions(Message &message) {
-  gatefold_status status = findFunction(message, variant->run, run);
+  gatefold_status status =
+      findFunction(message, variant->run, run, residentBlocks);
   if (status == GATEFOLD_OK && variant->prepare.name)
-    status = findFunction(message, variant->prepare, prepare);
-  if (status != GATEFOLD_OK)
-    return status;
-  int32_t multiprocessors = 0, blocks = 0;
-  Result result = driver.getAttribute(&multiprocessors, Multiprocessors, gpu);
-  if (result == Success)
-    result = driver.countResidentBlocks(&blocks, run, variant->run.threads,
-                                        (size_t)variant->run.shared_bytes);
-  status = driver.check(message, result, "ask how many blocks a GPU holds");
-  if (status != GATEFOLD_OK)
-    return status;
-  residentBlocks = (int64_t)blocks * multiprocessors;
-  if (residentBlocks > 0)
-    return GATEFOLD_OK;
-  message.append("no block of %d threads and %d bytes of shared memory fits on "
-                 "a multiprocessor of %s",
-                 variant->run.threads, variant->run.shared_bytes, text);
-  return GATEFOLD_DEVICE_ERROR;
+    status =
+        findFunction(message, variant->prepare, prepare, residentPrepareBlocks);
+  return status;
 }
 
 gatefold_status Device::loadCheck(Message &message) {

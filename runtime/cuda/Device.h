@@ -28,8 +28,8 @@ struct Device {
   const gatefold_variant *variant;
   Module module, checkModule;
   Function run, prepare, check;
-  /// Blocks of the run that are resident at once.
-  int64_t residentBlocks;
+  /// Blocks of the run, and of `prepare`, that are resident at once.
+  int64_t residentBlocks, residentPrepareBlocks;
   /// For gatefold_device.
   char text[400];
 
@@ -49,7 +49,7 @@ private:
                               Message &message);
   gatefold_status findFunctions(Message &message);
   gatefold_status findFunction(Message &message, const gatefold_kernel &kernel,
-                               Function &function);
+                               Function &function, int64_t &blocks);
   gatefold_status loadCheck(Message &message);
   bool reportUnsuitable(const gatefold_description &description,
                         Message &message) const;

@@ -71,8 +71,9 @@ gatefold_status Preparation::computeOnGpu(char *arena) {
     Result result = driver.fillLater(team, 0, GATEFOLD_TEAM_WORDS, nullptr);
     if (result == Success)
       result = driver.launchTogether(
-          device.prepare, 1, 1, 1, (uint32_t)kernel.threads, 1, 1,
-          (uint32_t)kernel.shared_bytes, nullptr, parameters);
+          device.prepare, (uint32_t)device.residentPrepareBlocks, 1, 1,
+          (uint32_t)kernel.threads, 1, 1, (uint32_t)kernel.shared_bytes,
+          nullptr, parameters);
     if (result == Success)
       result = driver.copyOut(found, team, sizeof(found));
     status = driver.check(message, result, "prepare the weights");

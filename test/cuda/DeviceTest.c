@@ -60,9 +60,11 @@ void testDevices(void) {
   checkCreate("capability=75", 0, GATEFOLD_NO_DEVICE,
               "no kernels for Fake GPU (sm_75): the program has kernels for "
               "sm_90, sm_80, sm_90a");
-  checkCreate("blocks=0", 0, GATEFOLD_DEVICE_ERROR,
-              "no block of 64 threads and 0 bytes of shared memory fits on a "
-              "multiprocessor of Fake GPU (sm_90), kernels for sm_90a");
+  checkCreate(
+      "blocks=0", 0, GATEFOLD_DEVICE_ERROR,
+      "kernel `run`, 64 threads and 0 bytes of shared memory a block, on "
+      "Fake GPU (sm_90), kernels for sm_90a: no block fits on a "
+      "multiprocessor");
 
   gatefold_model *model = NULL;
   CHECK(gatefold_create_cuda(NULL, 0, &model) == GATEFOLD_INVALID_ARGUMENT);
@@ -126,14 +128,17 @@ void testVariants(void) {
   cudaVariants[2].run.shared_bytes = 100 << 10;
   checkDevice("", "Fake GPU (sm_90), kernels for sm_90a");
   cudaVariants[2].run.shared_bytes = 300 << 10;
-  checkCreate("", 0, GATEFOLD_DEVICE_ERROR,
-              "kernel `run` with 307200 bytes of shared memory on Fake GPU "
-              "(sm_90), kernels for sm_90a: invalid argument (1)");
+  checkCreate(
+      "", 0, GATEFOLD_DEVICE_ERROR,
+      "kernel `run`, 64 threads and 307200 bytes of shared memory a block, "
+      "on Fake GPU (sm_90), kernels for sm_90a: invalid argument (1)");
   cudaVariants[2].run.shared_bytes = 0;
   cudaVariants[2].run.name = "walk";
-  checkCreate("", 0, GATEFOLD_DEVICE_ERROR,
-              "kernel `walk` with 0 bytes of shared memory on Fake GPU "
-              "(sm_90), kernels for sm_90a: named symbol not found (500)");
+  checkCreate(
+      "", 0, GATEFOLD_DEVICE_ERROR,
+      "kernel `walk`, 64 threads and 0 bytes of shared memory a block, on "
+      "Fake GPU (sm_90), kernels for sm_90a: named symbol not found "
+      "(500)");
   cudaVariants[2].run.name = "run";
 
   /* A compiler's faults. */

@@ -3,9 +3,10 @@
 // FakeDriver.cpp - libcuda.so.1 for tests: the functions of the driver that the
 // runtime and its tests call, over FakeGpu.
 //
-// `fakeFailAt(n)` lets the n-th call from then on fail; those that give
-// something back do so all the same. `fakeReport` tells of complaints, and of
-// what was not given back.
+// What it complains of is printed when the process ends. `fakeFailAt(n)` lets
+// the n-th call from then on fail; those that give something back do so all the
+// same. `fakeReport` tells of complaints before, and of what was not given
+// back.
 
 #include "FakeGpu.h"
 #include <cstring>
@@ -59,6 +60,13 @@ API fakeReport(char *text, int bytes) {
   gpu.complaints.clear();
   gpu.fault = Success;
   return !all.empty();
+}
+
+/// What nobody has asked for is said at the end.
+__attribute__((destructor)) static void reportAtEnd() {
+  char text[4000];
+  if (fakeReport(text, sizeof(text)))
+    fprintf(stderr, "libcuda.so.1 for tests: %s", text);
 }
 
 //===----------------------------------------------------------------------===//

@@ -60,6 +60,11 @@ def attentions():
             yield Program(f"{name}-{element}", "attention", BENCH, entry, ("--float", element),
                           CHIPS if everywhere else chips_of(element), attention)  # fmt: skip
     yield Program("own-attention", "attention", MODELS / "your_own_attention.gf", "encoder")
+    transformer = MODELS / "differential_transformer.gf"
+    for element in ("f32", "f16"):
+        yield Program(f"transformer-layer-{element}", "attention", transformer, "block",
+                      ("--arg", "heads=4", "--arg", "depth=0", "--dim", "M=256",
+                       "--float", element))  # fmt: skip
 
 
 def recurrences():
@@ -68,7 +73,8 @@ def recurrences():
     yield Program("lstm-f16", "recurrence", BENCH, "lstm_layer", (*size, "--float", "f16"))
     yield Program("gru", "recurrence", BENCH, "gru_layer", size)
     yield Program("bidirectional", "recurrence", LAYERS, "bidirectional")
-    yield Program("own-cell", "recurrence", BENCH, "layer_norm_layer", ("--dim", "H=64"))
+    yield Program("own-cell", "recurrence", BENCH, "layer_norm_layer", ("--dim", "H=64"),
+                  ("sm_80",))  # fmt: skip
 
 
 def others():
@@ -78,11 +84,6 @@ def others():
     for entry in ("elementwise", "normalized", "embedded", "largest"):
         yield Program(entry, "other", LAYERS, entry)
     yield Program("convolution", "other", VOICE, "silero_vad")
-    transformer = MODELS / "differential_transformer.gf"
-    for element in ("f32", "f16"):
-        yield Program(f"transformer-layer-{element}", "other", transformer, "block",
-                      ("--arg", "heads=4", "--arg", "depth=0", "--dim", "M=256",
-                       "--float", element))  # fmt: skip
 
 
 def deep():

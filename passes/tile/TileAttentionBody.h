@@ -10,6 +10,7 @@
 #define PASSES_TILE_TILEATTENTIONBODY_H
 
 #include "dialect/GatefoldOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -21,6 +22,10 @@ namespace gatefold {
 /// operations share an empty tensor.
 void prepareAttentionBody(AttentionOp op, mlir::RewriterBase &rewriter,
                           bool movesScales = true);
+
+/// The operation by which `scaled` multiplies or divides each element of its
+/// one input, a row, by a number, or null.
+mlir::Operation *matchScale(mlir::linalg::GenericOp scaled);
 
 /// Whether multiplying the marked arguments of a structured operation's body by
 /// one number multiplies all results by it: they are sums of the arguments,

@@ -85,9 +85,7 @@ static void generalize(AttentionOp op, RewriterBase &rewriter) {
   }
 }
 
-/// The operation by which `scaled` multiplies or divides each element of its
-/// one input by a number, or null.
-static Operation *matchScale(GenericOp scaled) {
+Operation *gatefold::matchScale(GenericOp scaled) {
   if (scaled.getNumDpsInputs() != 1 || scaled.getNumResults() != 1 ||
       scaled.getNumLoops() != 1 || scaled.getNumParallelLoops() != 1 ||
       !llvm::all_of(scaled.getIndexingMapsArray(),

@@ -274,6 +274,8 @@ void AttentionRegisters::makeKeys(ArrayRef<Operation *> inside,
         factors[softmax.getResult()] =
             passKeys(softmax, running[softmax.getResult()]);
       } else if (auto product = dyn_cast<RowValuesOp>(inner)) {
+        // Products of the same values stand together, so that these are in
+        // registers once.
         Value &values = read[product.getValues()];
         if (!values)
           values = readMatrix(matrices.lookup(product.getValues()), keyRow,

@@ -23,6 +23,9 @@ inline constexpr int64_t registerTile = 16;
 /// element, or null.
 mlir::Value getExtended(mlir::Value value);
 
+/// 1 / number, if it is a normal number.
+std::optional<llvm::APFloat> getInverse(const llvm::APFloat &number);
+
 /// How a structured operation runs over a row of one query.
 struct RowLoops {
   /// The loop that has more than one index, if any.
@@ -155,7 +158,11 @@ private:
   mlir::Value seenByElement();
   mlir::Value isEdge();
   mlir::Value makeVisible();
-  mlir::Value hide(RowSoftmaxOp softmax);
+  mlir::Value hide(RowSoftmaxOp softmax, mlir::Value scores);
+  /// The scores of a softmax before they are multiplied by a positive number,
+  /// which is null where there is none: what is largest is found without it.
+  std::pair<mlir::Value, mlir::Value> scoresOf(RowSoftmaxOp softmax);
+  mlir::Value scale(mlir::Value value, mlir::Value factor);
   mlir::Value baseOf(mlir::Value largest);
   mlir::Value passKeys(RowSoftmaxOp softmax, RunningSoftmax &known);
   mlir::Value invert(RowSoftmaxOp softmax, const RunningSoftmax &known);

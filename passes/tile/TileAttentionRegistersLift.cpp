@@ -67,13 +67,15 @@ Value AttentionRegisters::gather(tensor::ExtractOp extract,
       splat(none, rows, columns));
 }
 
-/// 1 / number, if it is a normal number: a product with it is at most one unit
-/// in the last place from the quotient, and takes a tenth of the time.
-static bool isInvertible(const APFloat &number, APFloat &inverse) {
-  inverse = APFloat(number.getSemantics(), 1);
+/// A product with the inverse is at most one unit in the last place from the
+/// quotient, and takes a tenth of the time.
+std::optional<APFloat> gatefold::getInverse(const APFloat &number) {
+  APFloat inverse(number.getSemantics(), 1);
   inverse.divide(number, APFloat::rmNearestTiesToEven);
-  return number.isFiniteNonZero() && !number.isDenormal() &&
-         inverse.isFiniteNonZero() && !inverse.isDenormal();
+  if (!number.isFiniteNonZero() || number.isDenormal() ||
+      !inverse.isFiniteNonZero() || inverse.isDenormal())
+    return std::nullopt;
+  return inverse;
 }
 
 /// The operation on numbers or vectors.
@@ -88,13 +90,14 @@ Value AttentionRegisters::evaluate(Operation *inner, IRMapping &mapping) {
     }
   if (rows == 0)
     return rewriter.clone(*inner, mapping)->getResult(0);
-  APFloat divisor(0.0f), inverse(0.0f);
+  APFloat divisor(0.0f);
+  std::optional<APFloat> inverse;
   if (isa<arith::DivFOp>(inner) &&
       matchPattern(inner->getOperand(1), m_ConstantFloat(&divisor)) &&
-      isInvertible(divisor, inverse)) {
+      (inverse = getInverse(divisor))) {
     Value factor = arith::ConstantOp::create(
         rewriter, loc,
-        rewriter.getFloatAttr(inner->getOperand(1).getType(), inverse));
+        rewriter.getFloatAttr(inner->getOperand(1).getType(), *inverse));
     return arith::MulFOp::create(
         rewriter, loc,
         stretch(mapping.lookupOrDefault(inner->getOperand(0)), rows, columns),

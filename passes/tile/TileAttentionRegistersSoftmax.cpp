@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "passes/tile/TileAttentionRegisters.h"
 
 using namespace mlir;
@@ -96,8 +97,8 @@ Value AttentionRegisters::makeVisible() {
 }
 
 /// Scores with the bias, -inf where a key does not take part.
-Value AttentionRegisters::hide(RowSoftmaxOp softmax) {
-  Value value = stretch(vectorOf(softmax.getScores()), queryBlock, keyBlock);
+Value AttentionRegisters::hide(RowSoftmaxOp softmax, Value scores) {
+  Value value = stretch(vectorOf(scores), queryBlock, keyBlock);
   Type element = softmax.getType().getElementType();
   Value hidden =
       splat(negativeInfinity(rewriter, loc, element), queryBlock, keyBlock);
@@ -150,20 +151,54 @@ Value AttentionRegisters::baseOf(Value largest) {
                                  largest);
 }
 
+std::pair<Value, Value> AttentionRegisters::scoresOf(RowSoftmaxOp softmax) {
+  Value scores = softmax.getScores();
+  auto scaled = scores.getDefiningOp<linalg::GenericOp>();
+  Operation *by = scaled && !op.getBias() ? matchScale(scaled) : nullptr;
+  if (!by || !body.isPerQuery(scaled.getInputs()[0]))
+    return {scores, Value()};
+  APFloat number(0.0f);
+  if (!matchPattern(by->getOperand(1), m_ConstantFloat(&number)))
+    matchPattern(by->getOperand(0), m_ConstantFloat(&number));
+  std::optional<APFloat> factor = number;
+  if (isa<arith::DivFOp>(by))
+    factor = getInverse(number);
+  if (!factor || factor->isNegative())
+    return {scores, Value()};
+  return {
+      scaled.getInputs()[0],
+      arith::ConstantOp::create(
+          rewriter, loc,
+          rewriter.getFloatAttr(softmax.getType().getElementType(), *factor))};
+}
+
+/// A vector times a number, if there is one.
+Value AttentionRegisters::scale(Value value, Value factor) {
+  if (!factor)
+    return value;
+  auto type = cast<VectorType>(value.getType());
+  return arith::MulFOp::create(
+      rewriter, loc, value,
+      splat(factor, type.getDimSize(0), type.getDimSize(1)));
+}
+
 /// A softmax takes in a block of keys. Gives what its sum was multiplied by.
 Value AttentionRegisters::passKeys(RowSoftmaxOp softmax,
                                    RunningSoftmax &known) {
   Type element = softmax.getType().getElementType();
-  Value scores = hide(softmax);
+  auto [row, factorOfScores] = scoresOf(softmax);
+  Value scores = hide(softmax, row);
   Value lowest = negativeInfinity(rewriter, loc, element);
   Value here = reduce(vector::CombiningKind::MAXIMUMF, scores, lowest);
   Value largest = arith::MaximumFOp::create(rewriter, loc, known.largest, here);
-  Value base = baseOf(largest);
+  Value base = scale(baseOf(largest), factorOfScores);
   Value factor = math::ExpOp::create(
-      rewriter, loc, arith::SubFOp::create(rewriter, loc, known.largest, base));
+      rewriter, loc,
+      arith::SubFOp::create(rewriter, loc, scale(known.largest, factorOfScores),
+                            base));
   Value powers = math::ExpOp::create(
       rewriter, loc,
-      arith::SubFOp::create(rewriter, loc, scores,
+      arith::SubFOp::create(rewriter, loc, scale(scores, factorOfScores),
                             stretch(base, queryBlock, keyBlock)));
   Value sum = reduce(vector::CombiningKind::ADD, powers, number(element, 0.0));
   sum = arith::AddFOp::create(
@@ -184,7 +219,9 @@ Value AttentionRegisters::invert(RowSoftmaxOp softmax,
     Value given = stretch(vectorOf(sink), queryBlock, 1);
     Value power = math::ExpOp::create(
         rewriter, loc,
-        arith::SubFOp::create(rewriter, loc, given, baseOf(known.largest)));
+        arith::SubFOp::create(
+            rewriter, loc, given,
+            scale(baseOf(known.largest), scoresOf(softmax).second)));
     whole = arith::AddFOp::create(rewriter, loc, whole, power);
     whole = arith::MinimumFOp::create(
         rewriter, loc, whole, splat(number(element, 0x1p+126), queryBlock, 1));

@@ -4,7 +4,8 @@
 
 // Two maps of 16-bit floats: what is extended is read as it is, the values once for both
 // products; powers are rounded to 16 bits; the result is written in 16 bits. Nothing but the
-// result is in memory. Only blocks of keys where queries differ look at places.
+// result is in memory. What is largest is found before scores are scaled, here of both maps at
+// once. Only blocks of keys where queries differ look at places.
 // REMARK: remark: {{.*}}attention: registers, 128 query rows, 32 keys at a time, 2 maps"
 // CHECK-LABEL: func @differential
 // CHECK-SAME: (%[[Q:[a-z0-9]*]]: tensor<2x?x64xf16>, %[[K:[a-z0-9]*]]: tensor<2x?x64xf16>, %[[V:[a-z0-9]*]]: tensor<2x?x100xf16>, %[[L:[a-z0-9]*]]: tensor<2x?x1xf32>)
@@ -18,17 +19,18 @@
 // CHECK: %[[SUMS:.*]]:6 = scf.for %[[KEY:.*]] = %c0 to %{{.*}} step %c32 iter_args(
 // CHECK: %[[TILE:.*]] = vector.transfer_read %[[KEYS]][%[[KEY]], %c0]{{.*}} {in_bounds = [false, true]} : tensor<?x64xf16>, vector<32x64xf16>
 // CHECK: %[[PRODUCT:.*]] = vector.contract {{.*}} %[[QUERY]], %[[TILE]], %{{.*}} : vector<128x64xf16>, vector<32x64xf16> into vector<128x32xf32>
-// CHECK: %[[SCORES:.*]] = arith.mulf %[[PRODUCT]]
 // CHECK: %[[SEEN:.*]] = scf.if
 // CHECK: arith.cmpi slt
 // CHECK: arith.cmpi sle
 // CHECK: arith.select
 // CHECK: } else {
-// CHECK-NEXT: scf.yield %[[SCORES]]
+// CHECK-NEXT: scf.yield %[[PRODUCT]]
 // CHECK: vector.multi_reduction <maximumf>, %[[SEEN]], %{{.*}} [1] : vector<128x32xf32> to vector<128xf32>
-// CHECK: %[[POWERS:.*]] = math.exp %{{.*}} : vector<128x32xf32>
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[SEEN]]
+// CHECK: %[[DIFFERENCE:.*]] = arith.subf %[[SCALED]]
+// CHECK: %[[POWERS:.*]] = math.exp %[[DIFFERENCE]] : vector<128x32xf32>
 // CHECK: vector.multi_reduction <add>, %[[POWERS]]
-// CHECK: scf.if
+// CHECK-NOT: scf.if
 // CHECK: %[[OTHERS:.*]] = math.exp %{{.*}} : vector<128x32xf32>
 // CHECK: %[[VALUE:.*]] = vector.transfer_read %[[VALUES]][%[[KEY]], %c0]{{.*}} : tensor<?x100xf16>, vector<32x112xf16>
 // CHECK-NOT: vector.transfer_read %[[VALUES]]

@@ -203,9 +203,13 @@ void SizeTable::run(int64_t leastNumbers, gpu::GPUModuleOp kernels) {
   if (!start)
     return;
   SmallVector<OpOperand *> uses;
+  // What computes other values than numbers in front of the table stays so.
+  auto isBefore = [&](Operation *op) {
+    return op->getBlock() == &entry && op->isBeforeInBlock(start);
+  };
   for (Operation *op : known)
     for (OpOperand &use : op->getUses())
-      if (!known.contains(use.getOwner()) &&
+      if (!known.contains(use.getOwner()) && !isBefore(use.getOwner()) &&
           !op->hasTrait<OpTrait::ConstantLike>())
         uses.push_back(&use);
   for (OpOperand *use : uses)

@@ -21,6 +21,8 @@ gpu.module @gatefold_kernels {
     %size = memref.dim %x, %c0 : memref<?xf32, #global>
     // CHECK: %[[N:.*]] = arith.muli
     // CHECK: %[[M:.*]] = arith.divui
+    // CHECK: %[[KNOWN:.*]] = arith.index_cast %[[N]]
+    // CHECK: arith.sitofp %[[KNOWN]]
     // CHECK: %[[TABLE:.*]] = memref.get_global @gatefold_run_kernel_sizes
     // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %{{.*}} : index
     // CHECK: scf.if %[[FIRST]] {
@@ -33,6 +35,9 @@ gpu.module @gatefold_kernels {
     %n = arith.muli %size, %c4 : index
     %v = memref.view %arena[%n][%size] : memref<?xi8, #global> to memref<?xf32, #global>
     %m = arith.divui %n, %size : index
+    // What comes before the table does not read it.
+    %wide = arith.index_cast %n : index to i64
+    %share = arith.sitofp %wide : i64 to f32
     // CHECK: %[[BOUND:.*]] = memref.load %[[TABLE]]
     // CHECK: %[[STEPS:.*]] = arith.index_cast %[[BOUND]]
     // CHECK: scf.for %{{.*}} = %{{.*}} to %[[STEPS]]
@@ -53,6 +58,30 @@ gpu.module @gatefold_kernels {
       }
     }
     // FEW: gpu.return
+    gpu.return
+  }
+}
+
+// What is computed of a number in front of the table takes the number itself.
+// CHECK: gpu.module @means
+gpu.module @means {
+  // CHECK: gpu.func @mean
+  gpu.func @mean(%x: memref<?xf32, #global>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %size = memref.dim %x, %c0 : memref<?xf32, #global>
+    // CHECK: %[[N:.*]] = arith.muli
+    // CHECK: %[[WIDE:.*]] = arith.index_cast %[[N]] : index to i64
+    // CHECK: arith.sitofp %[[WIDE]] : i64 to f32
+    // CHECK: memref.get_global @mean_sizes
+    %n = arith.muli %size, %c4 : index
+    %wide = arith.index_cast %n : index to i64
+    %count = arith.sitofp %wide : i64 to f32
+    %m = arith.addi %n, %size : index
+    scf.for %i = %n to %m step %c1 {
+      memref.store %count, %x[%i] : memref<?xf32, #global>
+    }
     gpu.return
   }
 }

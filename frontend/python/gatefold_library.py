@@ -147,8 +147,11 @@ class Library:
         self.results = self.description["results"]
         self.parameters = self.description["parameters"]
         self.model = ctypes.c_void_p()
-        self.check(self.function("create")(ctypes.byref(self.model)))
+        self.create()
         self.own_context = None
+
+    def create(self):
+        self.check(self.function("create")(ctypes.byref(self.model)))
 
     def function(self, name, result=ctypes.c_int):
         function = getattr(self.library, f"{self.name}_{name}")
@@ -179,6 +182,14 @@ class Library:
             )
         )
         return self
+
+    def close(self):
+        """Gives back the model; contexts are closed before."""
+        if self.own_context is not None:
+            self.own_context.close()
+            self.own_context = None
+        self.function("destroy", None)(self.model)
+        self.model = None
 
     def context(self, threads=1):
         return Context(self, threads)
@@ -258,17 +269,9 @@ class Context:
         tensors = self.tensors(self.library.inputs, arrays)
         c_inputs = pointers(tensors)
         results = self.library.results
-        shapes = [(ctypes.c_int64 * max(len(r["shape"]), 1))() for r in results]
-        shape_pointers = (ctypes.POINTER(ctypes.c_int64) * max(len(shapes), 1))()
-        for i, shape in enumerate(shapes):
-            shape_pointers[i] = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
-        self.check(
-            self.library.function("result_shapes")(self.handle, c_inputs, shape_pointers)
-        )
+        shapes = self.result_shapes(tensors)
         outputs = {
-            r["name"]: numpy.empty(
-                shape[: len(r["shape"])], dtype=ELEMENTS[r["element"]][0]
-            )
+            r["name"]: numpy.empty(shape, dtype=ELEMENTS[r["element"]][0])
             for r, shape in zip(results, shapes)
         }
         result_tensors = self.tensors(results, outputs.values())
@@ -281,6 +284,17 @@ class Context:
             if r["element"] == "bf16":
                 outputs[r["name"]] = from_bf16(outputs[r["name"]])
         return outputs
+
+    def result_shapes(self, tensors):
+        """The shape of each result for these inputs, DLTensors."""
+        results = self.library.results
+        shapes = [(ctypes.c_int64 * max(len(r["shape"]), 1))() for r in results]
+        shape_pointers = (ctypes.POINTER(ctypes.c_int64) * max(len(shapes), 1))()
+        for i, shape in enumerate(shapes):
+            shape_pointers[i] = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
+        function = self.library.function("result_shapes")
+        self.check(function(self.handle, pointers(tensors), shape_pointers))
+        return [shape[: len(r["shape"])] for r, shape in zip(results, shapes)]
 
     @staticmethod
     def tensors(descriptions, arrays):

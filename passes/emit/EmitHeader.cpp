@@ -207,7 +207,7 @@ static constexpr llvm::StringLiteral deviceDeclarations = R"(
  *
  * @_run puts work on the context's stream and returns: it waits for nothing, allocates
  * nothing and copies nothing from or to the host, so a stream may capture it into a
- * graph. The workspace is memory of the GPU at a multiple of 256, or null for the context's
+ * graph. The workspace is memory of the GPU at any alignment, or null for the context's
  * own, which @_context_reserve makes. Inputs, results and workspace stay alive until that work
  * is done. Shapes are checked before anything is launched, values on the GPU by the GPU, ahead
  * of the run: what it finds, @_context_finish tells. */

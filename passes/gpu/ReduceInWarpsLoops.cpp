@@ -19,6 +19,8 @@ using namespace gatefold;
 using linalg::LinalgOp;
 
 static constexpr int64_t lanes = TargetDescription::warpThreads;
+/// Elements whose loads a lane waits for at once.
+static constexpr int64_t elementsAtOnce = 4;
 
 namespace {
 class RowLoops {
@@ -38,6 +40,8 @@ private:
   void makeRowOfWarp(OpBuilder &builder);
   void makeRowOfBlock(OpBuilder &builder);
   SmallVector<Value> getNeutral(OpBuilder &builder);
+  SmallVector<Value> makeElement(OpBuilder &builder, Value place,
+                                 ValueRange accumulators);
   SmallVector<Value> makePart(OpBuilder &builder, Value first, int64_t step,
                               SmallVector<Value> accumulators);
   SmallVector<Value> joinStrips(OpBuilder &builder,
@@ -97,32 +101,60 @@ SmallVector<Value> RowLoops::getNeutral(OpBuilder &builder) {
   return neutral;
 }
 
-/// The elements `first`, `first` + `step`, ... of a row. Each goes to the first
-/// of the accumulators, which then change places: with several of them the
-/// result is turned by a number of places that depends on the row's length, and
-/// joinStrips() gives the same for every turn.
+/// One element of a row. It goes to the first of the accumulators, which then
+/// change places: with several of them the result is turned by a number of
+/// places that depends on the row's length, and joinStrips() gives the same for
+/// every turn.
+SmallVector<Value> RowLoops::makeElement(OpBuilder &builder, Value place,
+                                         ValueRange accumulators) {
+  for (unsigned dim : llvm::reverse(plan.columns)) {
+    bool isLast = dim == plan.columns.front();
+    indices[dim] =
+        isLast ? place
+               : arith::RemUIOp::create(builder, loc, place, bounds[dim])
+                     .getResult();
+    if (!isLast)
+      place = arith::DivUIOp::create(builder, loc, place, bounds[dim]);
+  }
+  size_t results = body.getCarried().size();
+  SmallVector<Value> next(accumulators.drop_front(results));
+  llvm::append_range(
+      next, body.make(builder, indices, accumulators.take_front(results)));
+  return next;
+}
+
+/// The elements `first`, `first` + `step`, ... of a row, in order; several in
+/// one turn of a loop, so that their loads are under way together.
 SmallVector<Value> RowLoops::makePart(OpBuilder &builder, Value first,
                                       int64_t step,
                                       SmallVector<Value> accumulators) {
-  size_t results = body.getCarried().size();
-  auto loop = scf::ForOp::create(
-      builder, loc, first, length, constant(builder, step), accumulators,
-      [&](OpBuilder &inner, Location, Value place, ValueRange arguments) {
-        for (unsigned dim : llvm::reverse(plan.columns)) {
-          bool isLast = dim == plan.columns.front();
-          indices[dim] =
-              isLast ? place
-                     : arith::RemUIOp::create(inner, loc, place, bounds[dim])
-                           .getResult();
-          if (!isLast)
-            place = arith::DivUIOp::create(inner, loc, place, bounds[dim]);
-        }
-        SmallVector<Value> next(arguments.drop_front(results));
-        llvm::append_range(
-            next, body.make(inner, indices, arguments.take_front(results)));
-        scf::YieldOp::create(inner, loc, next);
+  Value place = first;
+  if (plan.strips >= elementsAtOnce) {
+    Value end = arith::SubIOp::create(
+        builder, loc, length, constant(builder, (elementsAtOnce - 1) * step));
+    SmallVector<Value> carried = {first};
+    llvm::append_range(carried, accumulators);
+    auto loop = scf::ForOp::create(
+        builder, loc, first, end, constant(builder, elementsAtOnce * step),
+        carried, [&](OpBuilder &inner, Location, Value, ValueRange arguments) {
+          SmallVector<Value> next(arguments.drop_front());
+          Value at = arguments.front();
+          for (int64_t i = 0; i < elementsAtOnce; ++i) {
+            next = makeElement(inner, at, next);
+            at = arith::AddIOp::create(inner, loc, at, constant(inner, step));
+          }
+          next.insert(next.begin(), at);
+          scf::YieldOp::create(inner, loc, next);
+        });
+    place = loop.getResult(0);
+    accumulators = SmallVector<Value>(loop.getResults().drop_front());
+  }
+  auto rest = scf::ForOp::create(
+      builder, loc, place, length, constant(builder, step), accumulators,
+      [&](OpBuilder &inner, Location, Value at, ValueRange arguments) {
+        scf::YieldOp::create(inner, loc, makeElement(inner, at, arguments));
       });
-  return SmallVector<Value>(loop.getResults());
+  return SmallVector<Value>(rest.getResults());
 }
 
 /// Joins a and a + n / 2 of n accumulators until one is left: sums commute, so

@@ -2,8 +2,9 @@
 // RUN: gatefold-opt %s --gf-reduce-in-warps --canonicalize | FileCheck %s
 // RUN: gatefold-opt %s --gf-reduce-in-warps --gf-linalg-to-loops=parallel | FileCheck %s --check-prefix=LOOPS
 
-// A warp for a row. Each lane has eight partial results that change places;
-// they are joined as a tree, and then the lanes are.
+// A warp for a row. Each lane has eight partial results that change places, and
+// loads four elements at once as long as there are so many; the partial results
+// are joined as a tree, and then the lanes are.
 // CHECK-LABEL: func @row_sum(
 // CHECK-SAME: %[[X:.*]]: memref<?x512xf32>, %[[Y:.*]]: memref<?xf32>)
 // CHECK-DAG: %[[NEUTRAL:.*]] = arith.constant -0.000000e+00 : f32
@@ -12,7 +13,12 @@
 // CHECK: %[[THREAD:.*]] = gpu.thread_id x
 // CHECK: %[[LANE:.*]] = arith.remui %[[THREAD]], %[[C32]]
 // CHECK: scf.parallel (%[[ROW:.*]]) =
-// CHECK: %[[PART:.*]]:8 = scf.for %[[K:[^ ]*]] = %[[LANE]] to %[[C512]] step %[[C32]] iter_args(%[[FIRST:[^ ]*]] = %[[NEUTRAL]]
+// CHECK: %[[MOST:.*]]:9 = scf.for %{{.*}} = %[[LANE]] to %c416 step %c128 iter_args(%[[AT:[^ ]*]] = %[[LANE]], %[[FIRST:[^ ]*]] = %[[NEUTRAL]]
+// CHECK-NEXT: %[[VALUE:.*]] = memref.load %[[X]][%[[ROW]], %[[AT]]]
+// CHECK-NEXT: arith.addf %[[FIRST]], %[[VALUE]]
+// CHECK-NEXT: %[[AFTER:.*]] = arith.addi %[[AT]], %[[C32]]
+// CHECK-NEXT: memref.load %[[X]][%[[ROW]], %[[AFTER]]]
+// CHECK: %[[PART:.*]]:8 = scf.for %[[K:[^ ]*]] = %[[MOST]]#0 to %[[C512]] step %[[C32]] iter_args(%[[FIRST:[^ ]*]] = %[[MOST]]#1
 // CHECK-NEXT: %[[VALUE:.*]] = memref.load %[[X]][%[[ROW]], %[[K]]]
 // CHECK-NEXT: %[[NEXT:.*]] = arith.addf %[[FIRST]], %[[VALUE]]
 // CHECK-NEXT: scf.yield {{.*}}, %[[NEXT]] :
@@ -61,7 +67,8 @@ func.func @short_rows(%x: memref<8x5x40xf64>, %y: memref<8x5xf64>) {
 // CHECK: %[[PLACES:.*]] = memref.view %[[SHARED]]
 // CHECK: gpu.barrier
 // CHECK-NEXT: scf.for %{{.*}} = %[[WARP]] to %c8 step %[[WARPS]]
-// CHECK: scf.for %{{.*}} = %[[FIRST:.*]] to %c4096 step %c256
+// CHECK: scf.for %{{.*}} = %[[FIRST:.*]] to %c3328 step %c1024
+// CHECK: scf.for %{{.*}} to %c4096 step %c256
 // CHECK: memref.store %{{.*}}, %[[PLACES]][%[[FIRST]]]
 // CHECK: gpu.barrier
 // CHECK: %[[IS_FIRST:.*]] = arith.cmpi eq, %[[WARP]], %c0
@@ -80,7 +87,7 @@ func.func @long_rows(%x: memref<?x4096xf32>, %y: memref<?xf32>) {
 // All of a tensor is one row, of which two dimensions are joined. A sum of
 // products begins with -0, and partial sums are added.
 // CHECK-LABEL: func @norm(
-// CHECK: scf.for %[[K:[^ ]*]] = %{{.*}} to %c2048 step %c256
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c1280 step %c1024 iter_args(%[[K:[^ ]*]] =
 // CHECK-NEXT: %[[COLUMN:.*]] = arith.remui %[[K]], %c64
 // CHECK-NEXT: %[[ROW:.*]] = arith.divui %[[K]], %c64
 // CHECK-NEXT: %[[V:.*]] = memref.load %{{.*}}[%[[ROW]], %[[COLUMN]]]

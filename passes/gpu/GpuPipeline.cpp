@@ -21,7 +21,9 @@ void gatefold::buildGpuPhase(OpPassManager &manager,
   manager.addPass(createOutlineVectors());
   // While operations still say which buffers they use.
   manager.addPass(createPlaceBarriers());
+  manager.addPass(createKeepWeights());
   manager.addPass(createOutlineKernels());
+  manager.addPass(createLinearToTiles());
   manager.addNestedPass<func::FuncOp>(createLinearToParallel());
   if (!options.naive)
     manager.addNestedPass<func::FuncOp>(createReduceInWarps());

@@ -199,7 +199,7 @@ void Keeping::place(KeptPanels &panels, Value &end) {
   Value depth = builder.multiply(builder.divideUp(size, step), step);
   Value elements = builder.multiply(builder.multiply(count, depth),
                                     builder.index(types.width));
-  // A tile has at least 32 rows of 16 bytes, so that the next one is aligned.
+  // A tile has at least 16 rows of 16 bytes, so that the next one is aligned.
   Value bytes = builder.multiply(
       elements, builder.index(types.panels.getIntOrFloatBitWidth() / 8));
   Value after = builder.add(end, bytes);
@@ -300,9 +300,9 @@ static scf::ForOp findLoop(LinearOp op, scf::ForOp step) {
 
 /// Shared memory for weights: what the tiles of functions beside them leave.
 static int64_t getKeptBytes(const TargetDescription &target) {
-  // Two stages of 64 rows of x and of two panels, twice that where there is
-  // plenty.
-  int64_t tiles = target.blockSharedBytes >= 160 << 10 ? 64 << 10 : 40 << 10;
+  // Four stages of the largest tiles beside them: 32 rows of x and a panel, of
+  // 64 bytes along k; and what an operation of another kind needs.
+  int64_t tiles = 32 << 10;
   return (target.blockSharedBytes - tiles) / SharedTile::alignment *
          SharedTile::alignment;
 }

@@ -46,7 +46,7 @@ int64_t gatefold::getTileColumns(int64_t width) {
   return 0;
 }
 
-// A row of 128 bytes.
+// A row of 64 bytes: longer ones take registers.
 int64_t gatefold::getTileStep(const ProductTypes &types) {
   return isNarrow(types) ? 32 : 16;
 }

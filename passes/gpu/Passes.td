@@ -139,10 +139,10 @@ def LinearToTiles : Pass<"gf-linear-to-tiles", "::mlir::ModuleOp"> {
   let description = [{
     Each `gf.linear` on buffers becomes a call of a private function, one for each
     combination of types and each width of panel. It shares out the rows to functions on
-    vectors (`gf.vectors`), one for each size of tile: 128 rows as long as there are more
-    than 64, then the smallest of 64, 32 and 16 that takes the rest. A tile's sums are carried
-    through a loop over k, in steps of 32 or, if all operands have 16 bits, of 64; what lies
-    behind the end of k is read as 0. The initial value is added last.
+    vectors (`gf.vectors`), one for each size of tile: the largest (64 rows; of two operands of 16
+    bits 128 with two panels, beside kept weights 32) while more than the next one's are left, then the
+    smallest that takes the rest. A tile's sums are carried through a loop over k, in steps of 16 or, of two
+    operands of 16 bits, of 32; what lies behind the end of k is read as 0. The initial value is added last.
 
     All tiles add the same steps in the same order, so that the bits of a row depend on
     no other row. They are not those of `gf-linear-to-parallel`: tensor cores add a step of
@@ -158,9 +158,9 @@ def LinearToTiles : Pass<"gf-linear-to-tiles", "::mlir::ModuleOp"> {
     call @gatefold_linear_f32_64(%x, %p, %b, %true, %y)
     // which calls
     func.func private @gatefold_linear_f32_64_rows64(...) attributes {gf.vectors, gf.warps = array<i64: 4, 2>} {
-      ... scf.for %k = %c0 to %size step %c32 iter_args(%sum = %zeros) -> (vector<64x64xf32>) {
-        %a = vector.transfer_read %x[%row, %k], %zero : ..., vector<64x32xf32>
-        %b = vector.transfer_read %p[%panel, %k, %c0], %zero {in_bounds = [false, true]} : ..., vector<32x64xf32>
+      ... scf.for %k = %c0 to %size step %c16 iter_args(%sum = %zeros) -> (vector<64x64xf32>) {
+        %a = vector.transfer_read %x[%row, %k], %zero : ..., vector<64x16xf32>
+        %b = vector.transfer_read %p[%panel, %k, %c0], %zero {in_bounds = [false, true]} : ..., vector<16x64xf32>
         %next = vector.contract ... %a, %b, %sum
         scf.yield %next
       }

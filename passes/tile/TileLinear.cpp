@@ -15,6 +15,7 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/schedule/CostModel.h"
+#include "passes/schedule/StepPanels.h"
 #include "passes/tile/Passes.h"
 
 namespace gatefold {
@@ -35,6 +36,15 @@ static std::string nameCount(int64_t count) {
 
 static remark::RemarkOpts remarkOptions() {
   return remark::RemarkOpts::name("product").category("gf-tile-linear");
+}
+
+/// Whether an operation is done in each step of a recurrence: in a loop that
+/// has no other one in it, as a loop over blocks of steps has.
+static bool isInStep(LinalgOp op) {
+  auto loop = op->getParentOfType<scf::ForOp>();
+  return loop && !loop.getBody()
+                      ->walk([](scf::ForOp) { return WalkResult::interrupt(); })
+                      .wasInterrupted();
 }
 
 /// Adds what the sum began with, which gf.linear was not given.
@@ -88,6 +98,8 @@ void TileLinear::lower(IRRewriter &rewriter, LinalgOp op,
   ProductForm form = chooseProductForm(
       target, getElementTypeOrSelf(op->getResult(0).getType()),
       contraction->count(contraction->rows), columns, contraction->isPrepared);
+  if (contraction->isPrepared && isInStep(op))
+    form.panelWidth = chooseStepPanelWidth(target, columns, form.panelWidth);
   if (int64_t overlaps = contraction->countOverlaps();
       ShapedType::isDynamic(overlaps) || overlaps > mostOverlaps)
     form = {0, "its windows would hold each element " + nameCount(overlaps) +

@@ -3,7 +3,7 @@
 // RUN: gatefold-opt %s --gf-keep-weights --split-input-file --remark-format=emitRemark --remarks-filter=gf-keep-weights -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Steps in blocks: the panels are the same in all of them, and each rank has its own part.
-// REMARK: weights stay in shared memory from step to step where a block's part fits in 101376 bytes
+// REMARK: weights stay in shared memory from step to step where a block's part fits in 134144 bytes
 module attributes {gf.target = {block_shared_bytes = 166912 : i64, block_threads = 256 : i64}} {
   // CHECK-LABEL: func @steps
   // CHECK-SAME: %[[H:.*]]: memref<?x48xf32>, %[[P:.*]]: memref<3x48x64xf32>, %[[Y:.*]]: memref<?x192xf32>, %[[N:.*]]: index, %[[COUNT:.*]]: index
@@ -16,11 +16,11 @@ module attributes {gf.target = {block_shared_bytes = 166912 : i64, block_threads
     // CHECK: gpu.barrier
     // CHECK: %[[RANK:.*]] = gf.team_rank
     // CHECK: %[[PART:.*]] = memref.subview %[[P]][%[[RANK]], 0, 0] [%[[COUNT]], 48, 64] [1, 1, 1]
-    // CHECK: %[[FITS:.*]] = arith.cmpi ule, %{{.*}}, %c101376
+    // CHECK: %[[FITS:.*]] = arith.cmpi ule, %{{.*}}, %c134144
     // CHECK: %[[KEPT:.*]] = arith.andi %[[FITS]], %[[LONG]] : i1
     // CHECK: scf.if %[[KEPT]]
     // CHECK: scf.parallel (%[[PANEL:.*]], %[[K:.*]], %[[LANE:.*]]) =
-    // 48 rows are two tiles of 32.
+    // 48 rows are three tiles of 16.
     // CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[K]], %c48
     // CHECK: scf.if %[[INSIDE]] -> (f32)
     // CHECK-NEXT: memref.load %[[PART]][%[[PANEL]], %[[K]], %[[LANE]]]
@@ -46,7 +46,7 @@ module attributes {gf.target = {block_shared_bytes = 166912 : i64, block_threads
         linalg.copy ins(%from : memref<5x48xf32, strided<[192, 1]>>) outs(%in : memref<5x48xf32, strided<[48, 1]>>)
       }
     }
-    // CHECK: } {gf.kept_bytes = 101376 : i64}
+    // CHECK: } {gf.kept_bytes = 134144 : i64}
     return
   }
 }

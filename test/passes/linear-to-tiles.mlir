@@ -15,46 +15,33 @@ func.func @two(%x: memref<?x?xf32>, %p: memref<?x?x64xf32, strided<[?, 64, 1], o
   return
 }
 
-// CHECK-LABEL: func private @gatefold_linear_f32_64_rows128(
+// CHECK-LABEL: func private @gatefold_linear_f32_64_rows64(
 // CHECK-SAME: %[[X:.*]]: memref<?x?xf32, strided<[?, 1], offset: ?>>, %[[P:.*]]: memref<?x?x64xf32, strided<[?, 64, 1], offset: ?>>, %[[I:.*]]: memref<?x?xf32, strided<[?, 1], offset: ?>>, %[[HAS:.*]]: i1, %[[Y:.*]]: memref<?x?xf32, strided<[?, 1], offset: ?>>, %[[BEGIN:.*]]: index, %[[END:.*]]: index)
 // CHECK-SAME: gf.vectors, gf.warps = array<i64: 4, 2>
-// CHECK: scf.for %[[STRIP:.*]] = %c0{{.*}} step %c2
-// CHECK: scf.for %[[ROW:.*]] = %[[BEGIN]] to %[[END]] step %c128
-// CHECK: %[[SUMS:.*]]:2 = scf.for %[[K:.*]] = {{.*}} step %c32{{.*}} iter_args(%[[S0:.*]] = %{{.*}}, %[[S1:.*]] = %{{.*}}) -> (vector<128x64xf32>, vector<128x64xf32>)
-// CHECK: %[[A:.*]] = vector.transfer_read %[[X]][%[[ROW]], %[[K]]], %{{.*}} : {{.*}}, vector<128x32xf32>
-// CHECK: %[[B0:.*]] = vector.transfer_read %[[P]][%[[STRIP]], %[[K]], %c0{{.*}}], %{{.*}} {in_bounds = [false, true]} : {{.*}}, vector<32x64xf32>
-// CHECK: %[[N0:.*]] = vector.contract {{.*}} %[[A]], %[[B0]], %[[S0]]
-// CHECK: %[[B1:.*]] = vector.transfer_read %[[P]]
-// CHECK: %[[N1:.*]] = vector.contract {{.*}} %[[A]], %[[B1]], %[[S1]]
-// CHECK: scf.yield %[[N0]], %[[N1]]
-// CHECK: %[[FIRST:.*]] = scf.if %[[HAS]] -> (vector<128x64xf32>)
-// CHECK: %[[FROM:.*]] = vector.transfer_read %[[I]][%[[ROW]], %[[COLUMN:.*]]], %{{.*}} : {{.*}}, vector<128x64xf32>
-// CHECK: arith.addf %[[FROM]], %[[SUMS]]#0
-// CHECK: vector.transfer_write %[[FIRST]], %[[Y]][%[[ROW]], %[[COLUMN]]] : vector<128x64xf32>
-// One panel at a time of what is left.
-// CHECK: scf.for
-// CHECK: vector.contract
-// CHECK-NOT: vector.contract
-// CHECK: func private @gatefold_linear_f32_64_rows64(
-// CHECK-SAME: gf.warps = array<i64: 4, 2>
-// CHECK: func private @gatefold_linear_f32_64_rows32(
-// CHECK-SAME: gf.warps = array<i64: 2, 4>
-// CHECK: func private @gatefold_linear_f32_64_rows16(
+// CHECK: scf.for %[[STRIP:.*]] = %c0
+// CHECK: scf.for %[[ROW:.*]] = %[[BEGIN]] to %[[END]] step %c64
+// CHECK: %[[SUM:.*]] = scf.for %[[K:.*]] = {{.*}} step %c16{{.*}} iter_args(%[[S:.*]] = %{{.*}}) -> (vector<64x64xf32>)
+// CHECK: %[[A:.*]] = vector.transfer_read %[[X]][%[[ROW]], %[[K]]], %{{.*}} : {{.*}}, vector<64x16xf32>
+// CHECK: %[[B:.*]] = vector.transfer_read %[[P]][%[[STRIP]], %[[K]], %c0{{.*}}], %{{.*}} {in_bounds = [false, true]} : {{.*}}, vector<16x64xf32>
+// CHECK: %[[N:.*]] = vector.contract {{.*}} %[[A]], %[[B]], %[[S]]
+// CHECK: scf.yield %[[N]]
+// CHECK: %[[LAST:.*]] = scf.if %[[HAS]] -> (vector<64x64xf32>)
+// CHECK: %[[FROM:.*]] = vector.transfer_read %[[I]][%[[ROW]], %[[COLUMN:.*]]], %{{.*}} : {{.*}}, vector<64x64xf32>
+// CHECK: arith.addf %[[FROM]], %[[SUM]]
+// CHECK: vector.transfer_write %[[LAST]], %[[Y]][%[[ROW]], %[[COLUMN]]] : vector<64x64xf32>
+// CHECK-LABEL: func private @gatefold_linear_f32_64_rows16(
 // CHECK-SAME: gf.warps = array<i64: 1, 8>
 
-// CHECK: func private @gatefold_linear_f32_64(
+// CHECK-LABEL: func private @gatefold_linear_f32_64(
 // CHECK: %[[M:.*]] = memref.dim %{{.*}}, %c0
 // CHECK: scf.if
-// CHECK: call @gatefold_linear_f32_64_rows128({{.*}}, %c0{{.*}}, %[[BIG:[0-9]+]]) :
+// CHECK: call @gatefold_linear_f32_64_rows64({{.*}}, %c0{{.*}}, %[[BIG:[0-9]+]]) :
 // CHECK: scf.if
-// CHECK: call @gatefold_linear_f32_64_rows64({{.*}}, %[[BIG]], %[[M]]) :
-// CHECK: else
-// CHECK: call @gatefold_linear_f32_64_rows32({{.*}}, %[[BIG]], %[[M]]) :
 // CHECK: call @gatefold_linear_f32_64_rows16({{.*}}, %[[BIG]], %[[M]]) :
 
 // -----
 
-// Two operands of 16 bits are multiplied as they are, in longer steps; sums are f32. 48
+// Two operands of 16 bits are multiplied as they are, in longer steps and larger tiles; sums are f32. 48
 // columns are shared among 6 warps.
 // CHECK-LABEL: func @halves
 func.func @halves(%x: memref<6x8xbf16>, %p: memref<1x8x48xbf16>, %i: memref<6x48xf32>, %y: memref<6x48xbf16>) {
@@ -62,10 +49,16 @@ func.func @halves(%x: memref<6x8xbf16>, %p: memref<1x8x48xbf16>, %i: memref<6x48
   gf.linear %x, %p initial(%i : memref<6x48xf32>) outs(%y : memref<6x48xbf16>) : memref<6x8xbf16>, memref<1x8x48xbf16>
   return
 }
+// Two panels at a time, then what is left.
+// CHECK: func private @gatefold_linear_bf16_bf16_f32_bf16_48_rows128(
+// CHECK-SAME: gf.warps = array<i64: 4, 2>
+// CHECK: step %c2
+// CHECK: scf.for {{.*}} step %c32{{.*}} -> (vector<128x48xf32>, vector<128x48xf32>)
+// CHECK-COUNT-2: vector.contract
+// CHECK: scf.for {{.*}} step %c32{{.*}} -> (vector<128x48xf32>)
 // CHECK: func private @gatefold_linear_bf16_bf16_f32_bf16_48_rows16(
 // CHECK-SAME: gf.warps = array<i64: 1, 6>
-// CHECK: step %c64
-// CHECK: vector.contract {{.*}} : vector<16x64xbf16>, vector<64x48xbf16> into vector<16x48xf32>
+// CHECK: vector.contract {{.*}} : vector<16x32xbf16>, vector<32x48xbf16> into vector<16x48xf32>
 // CHECK: arith.truncf %{{.*}} : vector<16x48xf32> to vector<16x48xbf16>
 
 // -----
@@ -78,10 +71,10 @@ func.func @mixed(%x: memref<6x8xf32>, %p: memref<1x8x128xf16>, %y: memref<6x128x
 }
 // CHECK: func private @gatefold_linear_f32_f16_f32_f32_128_rows16(
 // CHECK: %[[PANEL:.*]] = arith.divui %{{.*}}, %c2
-// CHECK: step %c32
-// CHECK: %[[B:.*]] = vector.transfer_read {{.*}} vector<32x64xf16>
-// CHECK: arith.extf %[[B]] : vector<32x64xf16> to vector<32x64xf32>
-// CHECK: vector.contract {{.*}} : vector<16x32xf32>, vector<32x64xf32> into vector<16x64xf32>
+// CHECK: step %c16
+// CHECK: %[[B:.*]] = vector.transfer_read {{.*}} vector<16x64xf16>
+// CHECK: arith.extf %[[B]] : vector<16x64xf16> to vector<16x64xf32>
+// CHECK: vector.contract {{.*}} : vector<16x16xf32>, vector<16x64xf32> into vector<16x64xf32>
 
 // -----
 

@@ -64,6 +64,7 @@ private:
   }
   void findSource();
   Value countExisting(int64_t dim, int64_t most);
+  void findRows(int64_t dim);
   /// Whether chunks of rows begin at multiples of their size.
   Value areRowsAligned();
   void copyAsync(Value to, Value from, int64_t bytes, Value existing);
@@ -86,6 +87,9 @@ private:
   /// The first element that is read; bytes from row to row and from column to
   /// column; how many rows, and bytes of a row, exist, null for all.
   Value first, rowStride, columnStride, rows, rowBytes;
+  /// The first row that exists, where it may be another than the tile's: what
+  /// is read from an index below 0 begins before the buffer.
+  Value firstRow;
   int64_t staticRowStride, staticColumnStride;
 };
 } // namespace
@@ -108,6 +112,21 @@ Value TileCopy::countExisting(int64_t dim, int64_t most) {
   rest = arith::MaxSIOp::create(builder, rest, wide(0));
   rest = arith::MinSIOp::create(builder, rest, wide(most));
   return arith::TruncIOp::create(builder, i32, rest);
+}
+
+void TileCopy::findRows(int64_t dim) {
+  int64_t most = source.tile.getDimSize(0);
+  rows = countExisting(dim, most);
+  // Differences alone are below 0.
+  if (!source.indices[dim].getDefiningOp<arith::SubIOp>())
+    return;
+  Value before =
+      arith::SubIOp::create(builder, wide(0), toWide(source.indices[dim]));
+  before = arith::MaxSIOp::create(builder, before, wide(0));
+  before = arith::MinSIOp::create(builder, before, wide(most));
+  firstRow = arith::TruncIOp::create(builder, i32, before);
+  rows = arith::SubIOp::create(builder, rows, firstRow);
+  rows = arith::MaxSIOp::create(builder, rows, number(0));
 }
 
 void TileCopy::findSource() {
@@ -135,7 +154,7 @@ void TileCopy::findSource() {
   staticRowStride = strides[rank - 2];
   staticColumnStride = strides[rank - 1];
   if (!source.hasAllRows)
-    rows = countExisting(rank - 2, source.tile.getDimSize(0));
+    findRows(rank - 2);
   if (!source.hasAllColumns)
     rowBytes = times(countExisting(rank - 1, source.tile.getDimSize(1)),
                      number(elementBytes));
@@ -163,6 +182,8 @@ Value TileCopy::existingBytes(Value row, Value byte, int64_t bytes) {
   }
   if (!rows)
     return existing;
+  if (firstRow)
+    row = arith::SubIOp::create(builder, row, firstRow);
   return choose(compare(arith::CmpIPredicate::ult, row, rows),
                 existing ? existing : number(bytes), number(0));
 }

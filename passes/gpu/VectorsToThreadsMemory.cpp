@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/Matchers.h"
 #include "passes/gpu/SharedTile.h"
 #include "passes/gpu/VectorsToThreads.h"
 
@@ -57,7 +58,8 @@ Value VectorMemory::isInBounds(OpBuilder &builder, Location loc,
     Value size =
         memref::DimOp::create(builder, loc, memory, *dimension.position);
     result = both(builder, loc, result,
-                  arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                  // Rows before the first are none either.
+                  arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
                                         at[*dimension.position], size));
   }
   return result;
@@ -76,6 +78,12 @@ Value VectorMemory::isWhole(OpBuilder &builder, Location loc) const {
     result = both(builder, loc, result,
                   arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle,
                                         end, size));
+    if (!matchPattern(indices[*dimension.position], m_Zero()))
+      result = both(builder, loc, result,
+                    arith::CmpIOp::create(
+                        builder, loc, arith::CmpIPredicate::sge,
+                        indices[*dimension.position],
+                        arith::ConstantIndexOp::create(builder, loc, 0)));
   }
   return result;
 }

@@ -64,7 +64,8 @@ static bool paysOnline(AttentionOp op, const TargetDescription &target) {
 ///   queries: D / 4 for each product with 16-bit keys of D columns, if these
 ///   are
 ///            few; else they stay in shared memory
-///   the rest: addresses, maxima and sums, keys and values on their way
+///   the rest: addresses, maxima and sums, keys and values on their way, of f32
+///            both parts that it is for tensor cores
 ///
 /// Shared memory holds two stages of K rows of all keys and values, and M rows
 /// of queries. Two maps, D = 64, E = 128 in 16 bits, K = 32: 128 + 16 + 16 + 32
@@ -72,10 +73,17 @@ static bool paysOnline(AttentionOp op, const TargetDescription &target) {
 static RegistersNeed needOf(const RegistersProducts &products,
                             AttentionBlocks blocks,
                             const TargetDescription &target) {
-  constexpr int64_t rest = 56, fewQueryRegisters = 32, stages = 2;
+  constexpr int64_t halfRest = 56, floatRest = 96, fewQueryRegisters = 32,
+                    stages = 2;
   int64_t warps = target.blockThreads / TargetDescription::warpThreads;
   int64_t tiles = llvm::divideCeil(blocks.queries, registerTile * warps);
   int64_t sums = 0, powers = 0, queries = 0, rowBytes = 0, queryBytes = 0;
+  int64_t rest = halfRest;
+  for (const RegistersProducts::Product &product :
+       llvm::concat<const RegistersProducts::Product>(products.scores,
+                                                      products.values))
+    if (product.bytes > 2)
+      rest = floatRest;
   for (const RegistersProducts::Product &score : products.scores) {
     if (score.bytes == 2)
       queries += score.columns / 4;

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attentions in the registers of a GPU's thread blocks, on the emulator: every kind of
+restriction and of row program, against float64 and against the algorithm of rows in memory."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import types
+
+import numpy
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(os.environ.get("GATEFOLD_BUILD", ROOT / "build"))
+sys.path.insert(0, str(ROOT / "test" / "numerics"))
+sys.path.insert(0, str(ROOT / "frontend" / "python"))
+import attention_references as attentions  # noqa: E402
+from attention_references import softmax, weigh  # noqa: E402
+
+GATEFOLD = BUILD / "bin" / "gatefold"
+# Of each storage: rtol, atol against float64; the powers of 16 bits are rounded before they
+# meet the values, which are at most some 4.
+TOLERANCES = {"f32": (1.3e-6, 1e-5), "f16": (1e-3, 5e-3), "bf16": (1.6e-2, 5e-3)}
+HEADS, WIDTH, VALUES = 2, 20, 24
+
+OWN = """
+attention norm(q: [T, D], k: [S, D], v: [S, E], g: [T, 1]) -> [T, E] {
+  y = softmax(q @ k.T / sqrt(D)) @ v
+  return g * y / sqrt(mean(y**2, axis=1, keep=true) + 0.1)
+}
+
+attention sinks(q: [T, D], k: [S, D], v: [S, E], z: [], g: [T, 1]) -> [T, E] {
+  s = q @ k.T / sqrt(D)
+  return softmax(s, sink=z) @ v - softmax(tanh(s), where=col % 3 != 1, sink=g) @ v
+}
+
+attention relative(q: [T, D], k: [S, D], v: [S, E], table: [N]) -> [T, E] {
+  return softmax(q @ k.T / sqrt(D) + take(table, clamp(position - col + 3, 0, N - 1))) @ v
+}
+"""
+BODIES = {
+    "plain": "dot_product(q, k, v",
+    "differential": "differential(q, -q, k, k, v, g",
+    "scaled": "scaled_differential(q, k, v, w, w, w2, w",
+    "alibi": "alibi(q, k, v, z",
+    "norm": "norm(q, k, v, g",
+    "sinks": "sinks(q, k, v, z, g",
+    "relative": "relative(q, k, v, table",
+}
+# Of each: restrictions, what the reference needs to know of them, the row programs in it.
+VIEWS = {
+    "whole": ("", {}, ("norm", "relative")),
+    "causal": ("causal=true, gqa=true", {"causal": True}, ("plain", "differential")),
+    "lengths": ("lengths=n, causal=true, offset=o", {"causal": True}, ("differential", "sinks")),
+    "window": ("window=(9, 2), lengths=n, offset=o", {"window": (9, 2)}, ("plain", "scaled")),
+    "mask": ("mask=m, bias=b", {}, ("alibi", "plain")),
+}
+
+
+def scores(n):
+    return n.q @ n.k.T / numpy.sqrt(WIDTH)
+
+
+def reference(name, n):
+    if name == "plain":
+        return attentions.dot_product(n.seen, n.q, n.k, n.v)
+    if name == "differential":
+        return attentions.differential(n.seen, n.q, -n.q, n.k, n.k, n.v, n.g)
+    if name == "scaled":
+        first = (n.q * n.w) @ (n.k * n.w).T / numpy.sqrt(WIDTH)
+        second = (n.q * n.w2) @ (n.k * n.w).T / numpy.sqrt(WIDTH)
+        return weigh(softmax(first, n.seen), n.v) - weigh(softmax(second, n.seen), n.v)
+    if name == "alibi":
+        return weigh(softmax(scores(n) - n.z * abs(n.position - n.column), n.seen), n.v)
+    if name == "norm":
+        y = weigh(softmax(scores(n), n.seen), n.v)
+        return n.g * y / numpy.sqrt((y**2).mean(axis=1, keepdims=True) + 0.1)
+    if name == "sinks":
+        s = scores(n)
+        odd = softmax(numpy.tanh(s), n.seen & (n.column % 3 != 1), n.g)
+        return weigh(softmax(s, n.seen, n.z), n.v) - weigh(odd, n.v)
+    near = n.table[numpy.clip(n.position - n.column + 3, 0, 6)]
+    return weigh(softmax(scores(n) + near, n.seen), n.v)
+
+
+def text(view, key_heads):
+    options, _, names = VIEWS[view]
+    calls = [BODIES[name] + (", " + options if options else "") + ")" for name in names]
+    results = ", ".join(f"{name}: [B, {HEADS}, T, {VALUES}]" for name in names)
+    return f"""import attention
+{OWN}
+model m(
+  q: [B, {HEADS}, T, {WIDTH}], k: [B, {key_heads}, S, {WIDTH}], v: [B, {key_heads}, S, {VALUES}],
+  g: [B, 1, T, 1], w: [{WIDTH}], w2: [{WIDTH}], z: [], table: [7],
+  n: i64[B], o: i64[B], m: bool[B, 1, T, S], b: [T, S]
+) -> ({results}) {{
+  return {", ".join(calls)}
+}}
+"""
+
+
+def rounded(array, element):
+    if array.dtype != numpy.float32 or element == "f32":
+        return array
+    if element == "f16":
+        return array.astype(numpy.float16).astype(numpy.float32)
+    bits = array.view(numpy.uint32)
+    bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & numpy.uint32(0xFFFF0000)
+    return bits.view(numpy.float32)
+
+
+def inputs_of(generator, batch, queries, keys, key_heads, element):
+    def normal(*shape):
+        return rounded(generator.standard_normal(shape).astype(numpy.float32), element)
+
+    given = {
+        "q": normal(batch, HEADS, queries, WIDTH),
+        "k": normal(batch, key_heads, keys, WIDTH),
+        "v": normal(batch, key_heads, keys, VALUES),
+        "g": normal(batch, 1, queries, 1),
+        "w": normal(WIDTH),
+        "w2": normal(WIDTH),
+        "z": numpy.array(rounded(numpy.float32([0.3]), element)[0]),
+        "table": normal(7),
+        "n": generator.integers(0, keys + 1, batch),
+        "o": generator.integers(-3, keys + 3, batch),
+        "m": generator.random((batch, 1, queries, keys)) < 0.7,
+        "b": normal(queries, keys),
+    }
+    return given
+
+
+def run(folder, source, given, element, names, algorithm):
+    numpy.savez(folder / "in.npz", **given)
+    command = [GATEFOLD, "run", source, "--float", element, "--device", "emulator"]
+    command += ["--target", "sm_80", "--schedule", f"attention.algorithm={algorithm}"]
+    command += ["--input", folder / "in.npz", "--output-dir", folder / "out"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return {name: numpy.load(folder / "out" / f"{name}.npy").astype(numpy.float32) for name in names}
+
+
+def expected_of(view, given, name, b, h, key_heads):
+    restrictions = dict(VIEWS[view][1])
+    queries, keys = given["q"].shape[2], given["k"].shape[2]
+    wide = {name: array.astype(numpy.float64) for name, array in given.items()}
+    offset = keys - queries
+    if "offset" in VIEWS[view][0]:
+        offset = restrictions["offset"] = int(given["o"][b])
+    if "lengths" in VIEWS[view][0]:
+        restrictions["length"] = int(given["n"][b])
+    seen = attentions.visible(queries, keys, **restrictions)
+    if view == "mask":
+        seen &= given["m"][b, 0]
+    kv = h * key_heads // HEADS
+    n = types.SimpleNamespace(
+        q=wide["q"][b, h],
+        k=wide["k"][b, kv],
+        v=wide["v"][b, kv],
+        g=wide["g"][b, 0],
+        w=wide["w"],
+        w2=wide["w2"],
+        z=wide["z"],
+        table=wide["table"],
+        seen=seen,
+        position=numpy.arange(queries)[:, None] + offset,
+        column=numpy.arange(keys)[None, :],
+    )
+    with attentions.added_bias(wide["b"] if view == "mask" else 0):
+        return reference(name, n)
+
+
+# Queries and keys: one block, parts of blocks, several, none.
+SIZES = {
+    "f32": [(17, 100), (130, 1)],
+    "f16": [(1, 130), (130, 130), (17, 0), (1, 1)],
+    "bf16": [(100, 17)],
+}
+
+
+@pytest.mark.parametrize("element", TOLERANCES)
+@pytest.mark.parametrize("view", VIEWS)
+def test_against_float64(tmp_path, view, element):
+    key_heads = 1 if "gqa" in VIEWS[view][0] else HEADS
+    source = tmp_path / "m.gf"
+    source.write_text(text(view, key_heads))
+    generator = numpy.random.default_rng(5)
+    rtol, atol = TOLERANCES[element]
+    names = VIEWS[view][2]
+    for queries, keys in SIZES[element]:
+        batch = 2 if queries < 20 else 1
+        given = inputs_of(generator, batch, queries, keys, key_heads, element)
+        found = run(tmp_path, source, given, element, names, "registers")
+        for name in names:
+            for b in range(batch):
+                for h in range(HEADS):
+                    numpy.testing.assert_allclose(
+                        found[name][b, h],
+                        expected_of(view, given, name, b, h, key_heads),
+                        rtol=rtol,
+                        atol=atol,
+                        err_msg=str((name, queries, keys, b, h)),
+                    )
+
+
+def test_against_rows_in_memory(tmp_path):
+    """The two algorithms of one program differ by rounding alone."""
+    source = tmp_path / "m.gf"
+    source.write_text(text("lengths", HEADS))
+    given = inputs_of(numpy.random.default_rng(6), 2, 33, 70, HEADS, "f32")
+    names = VIEWS["lengths"][2]
+    found = run(tmp_path, source, given, "f32", names, "registers")
+    other = run(tmp_path, source, given, "f32", names, "resident")
+    for name in names:
+        numpy.testing.assert_allclose(found[name], other[name], rtol=2.6e-6, atol=2e-5, err_msg=name)
+
+
+def test_bits_do_not_depend_on_other_queries(tmp_path):
+    """A sequence at once and its end alone: blocks of keys begin at the same places."""
+    source = tmp_path / "m.gf"
+    source.write_text(text("window", HEADS))
+    given = inputs_of(numpy.random.default_rng(7), 1, 140, 140, HEADS, "f32")
+    given["n"], given["o"] = numpy.array([140]), numpy.array([0])
+    end = dict(given)
+    for name in ("q", "g"):
+        end[name] = given[name][:, :, 90:]
+    end["m"], end["b"], end["o"] = given["m"][:, :, 90:], given["b"][90:], numpy.array([90])
+    names = VIEWS["window"][2]
+    whole = run(tmp_path, source, given, "f32", names, "registers")
+    part = run(tmp_path, source, end, "f32", names, "registers")
+    for name in names:
+        numpy.testing.assert_array_equal(whole[name][:, :, 90:], part[name], err_msg=name)
+
+
+def test_what_no_query_sees_is_not_read(tmp_path):
+    """NaN in keys and values before the window and behind the length."""
+    source = tmp_path / "m.gf"
+    source.write_text(text("window", HEADS))
+    given = inputs_of(numpy.random.default_rng(8), 1, 5, 100, HEADS, "f32")
+    given["n"], given["o"] = numpy.array([93]), numpy.array([89])
+    names = VIEWS["window"][2]
+    clean = run(tmp_path, source, given, "f32", names, "registers")
+    for name in ("k", "v"):
+        given[name][:, :, :80] = numpy.nan
+        given[name][:, :, 93:] = numpy.nan
+    found = run(tmp_path, source, given, "f32", names, "registers")
+    for name in names:
+        numpy.testing.assert_array_equal(found[name], clean[name], err_msg=name)

@@ -10,6 +10,7 @@
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/gpu/Kernels.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/SuffixTree.h"
@@ -88,8 +89,9 @@ namespace {
 class Row {
 public:
   explicit Row(ModuleOp module) {
+    // Code on vectors becomes that of threads function by function.
     for (auto function : module.getOps<func::FuncOp>())
-      if (!function.isDeclaration())
+      if (!function.isDeclaration() && !function->hasAttr(vectorsName))
         append(function.getBody());
   }
 

@@ -159,3 +159,103 @@ func.func @stay(%a: memref<?xf32>, %b: memref<?xf32>, %n: index) -> f32 {
   %e = memref.load %a[%y] : memref<?xf32>
   return %e : f32
 }
+
+// -----
+
+// Code on vectors stays in its functions, however often it occurs.
+
+// CHECK-LABEL: func private @vectors
+// CHECK-COUNT-16: vector.transfer_write
+// CHECK-LABEL: func private @more_vectors
+// CHECK-COUNT-16: vector.transfer_write
+func.func private @vectors(%x: memref<64x8xf32>, %y: memref<64x8xf32>) attributes {gf.vectors} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c64 step %c1 {
+    %v = vector.transfer_read %x[%i, %c0], %zero : memref<64x8xf32>, vector<16x8xf32>
+    %exp = math.exp %v : vector<16x8xf32>
+    vector.transfer_write %exp, %y[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %absf = math.absf %v : vector<16x8xf32>
+    vector.transfer_write %absf, %y[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %sqrt = math.sqrt %v : vector<16x8xf32>
+    vector.transfer_write %sqrt, %y[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %sin = math.sin %v : vector<16x8xf32>
+    vector.transfer_write %sin, %y[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %cos = math.cos %v : vector<16x8xf32>
+    vector.transfer_write %cos, %y[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %tanh = math.tanh %v : vector<16x8xf32>
+    vector.transfer_write %tanh, %y[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %floor = math.floor %v : vector<16x8xf32>
+    vector.transfer_write %floor, %y[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %ceil = math.ceil %v : vector<16x8xf32>
+    vector.transfer_write %ceil, %y[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+  }
+  scf.for %i = %c0 to %c64 step %c1 {
+    %v = vector.transfer_read %y[%i, %c0], %zero : memref<64x8xf32>, vector<16x8xf32>
+    %exp = math.exp %v : vector<16x8xf32>
+    vector.transfer_write %exp, %x[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %absf = math.absf %v : vector<16x8xf32>
+    vector.transfer_write %absf, %x[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %sqrt = math.sqrt %v : vector<16x8xf32>
+    vector.transfer_write %sqrt, %x[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %sin = math.sin %v : vector<16x8xf32>
+    vector.transfer_write %sin, %x[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %cos = math.cos %v : vector<16x8xf32>
+    vector.transfer_write %cos, %x[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %tanh = math.tanh %v : vector<16x8xf32>
+    vector.transfer_write %tanh, %x[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %floor = math.floor %v : vector<16x8xf32>
+    vector.transfer_write %floor, %x[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %ceil = math.ceil %v : vector<16x8xf32>
+    vector.transfer_write %ceil, %x[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+  }
+  return
+}
+
+func.func private @more_vectors(%x: memref<64x8xf32>, %y: memref<64x8xf32>) attributes {gf.vectors} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c64 step %c1 {
+    %v = vector.transfer_read %x[%i, %c0], %zero : memref<64x8xf32>, vector<16x8xf32>
+    %exp = math.exp %v : vector<16x8xf32>
+    vector.transfer_write %exp, %y[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %absf = math.absf %v : vector<16x8xf32>
+    vector.transfer_write %absf, %y[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %sqrt = math.sqrt %v : vector<16x8xf32>
+    vector.transfer_write %sqrt, %y[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %sin = math.sin %v : vector<16x8xf32>
+    vector.transfer_write %sin, %y[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %cos = math.cos %v : vector<16x8xf32>
+    vector.transfer_write %cos, %y[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %tanh = math.tanh %v : vector<16x8xf32>
+    vector.transfer_write %tanh, %y[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %floor = math.floor %v : vector<16x8xf32>
+    vector.transfer_write %floor, %y[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %ceil = math.ceil %v : vector<16x8xf32>
+    vector.transfer_write %ceil, %y[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+  }
+  scf.for %i = %c0 to %c64 step %c1 {
+    %v = vector.transfer_read %y[%i, %c0], %zero : memref<64x8xf32>, vector<16x8xf32>
+    %exp = math.exp %v : vector<16x8xf32>
+    vector.transfer_write %exp, %x[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %absf = math.absf %v : vector<16x8xf32>
+    vector.transfer_write %absf, %x[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %sqrt = math.sqrt %v : vector<16x8xf32>
+    vector.transfer_write %sqrt, %x[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %sin = math.sin %v : vector<16x8xf32>
+    vector.transfer_write %sin, %x[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %cos = math.cos %v : vector<16x8xf32>
+    vector.transfer_write %cos, %x[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %tanh = math.tanh %v : vector<16x8xf32>
+    vector.transfer_write %tanh, %x[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %floor = math.floor %v : vector<16x8xf32>
+    vector.transfer_write %floor, %x[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+    %ceil = math.ceil %v : vector<16x8xf32>
+    vector.transfer_write %ceil, %x[%i, %c0] : vector<16x8xf32>, memref<64x8xf32>
+  }
+  return
+}

@@ -87,6 +87,22 @@ static bool hasVectors(Operation *op) {
          llvm::any_of(op->getResultTypes(), isOfBlock);
 }
 
+/// Registers that one loop carries from turn to turn in a thread, at most.
+static int64_t countCarriedRegisters(func::FuncOp function, WarpGrid grid) {
+  int64_t most = 0;
+  function.walk([&](scf::ForOp loop) {
+    int64_t bits = 0;
+    for (Type type : loop.getInitArgs().getTypes())
+      if (auto vector = dyn_cast<VectorType>(type))
+        if (auto layout = VectorLayout::get(vector, grid); succeeded(layout))
+          bits += layout->size() * (vector.getElementType().isIndex()
+                                        ? 64
+                                        : vector.getElementTypeBitWidth());
+    most = std::max<int64_t>(most, llvm::divideCeil(bits, 32));
+  });
+  return most;
+}
+
 static LogicalResult lower(func::FuncOp function, WarpGrid grid, int64_t warps,
                            bool isFast) {
   // Read before anything changes.
@@ -97,7 +113,8 @@ static LogicalResult lower(func::FuncOp function, WarpGrid grid, int64_t warps,
   });
   bool isNarrow = hasNarrowProducts(function);
   ThreadPlace place(function, grid, warps);
-  VectorFunction context{place, isFast || isNarrow, isFast};
+  VectorFunction context{place, isFast || isNarrow, isFast,
+                         countCarriedRegisters(function, grid)};
   TypeConverter converter;
   addConversions(converter, grid);
   ConversionTarget target(*function.getContext());

@@ -111,6 +111,8 @@ struct VectorFunction {
   bool hasFastExp;
   /// Products of f32 are one product of numbers of 19 bits.
   bool hasFastProducts;
+  /// Registers of a thread that loops carry, and of the operands in `kept`.
+  mutable int64_t registers;
   /// Operands that are loaded where they are read, by read and role.
   mutable std::map<std::pair<mlir::Operation *, int>,
                    std::shared_ptr<OperandLoader>>

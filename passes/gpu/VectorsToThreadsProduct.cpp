@@ -273,9 +273,10 @@ void SquareProduct::add(Accumulators &sums, const Registers &a,
   }
 }
 
-/// Registers of one operand that are kept through a loop at most; an operand
-/// that takes more is loaded in each turn.
-static constexpr int64_t mostKeptRegisters = 32;
+/// Registers of what loops carry and of operands that are kept through them
+/// together; an operand for which there is no room is loaded in each turn. The
+/// others are for scores, for operands on their way, and for places.
+static constexpr int64_t mostKeptRegisters = 100;
 
 static bool isSixteenBits(Type type) { return type.isF16() || type.isBF16(); }
 
@@ -293,12 +294,18 @@ static bool mayBeOverwritten(vector::TransferReadOp read, Operation *product) {
 
 /// Whether the operand is loaded where it is read, and not by each product.
 static bool isKept(vector::TransferReadOp read, Operation *product,
-                   int64_t squares) {
+                   int64_t squares, int64_t &registers) {
   if (mayBeOverwritten(read, product))
     return true;
+  if (read->getBlock() == product->getBlock())
+    return false;
+  // Of 32 bits the parts that are multiplied are kept: they do not change.
   bool isNarrow = isSixteenBits(read.getVectorType().getElementType());
-  return read->getBlock() != product->getBlock() &&
-         squares * (isNarrow ? 4 : 8) <= mostKeptRegisters;
+  int64_t needed = squares * (isNarrow ? 4 : 16);
+  if (registers + needed > mostKeptRegisters)
+    return false;
+  registers += needed;
+  return true;
 }
 
 Operand LowerProduct::makeOperand(vector::ContractionOp op, OperandRole role,
@@ -330,10 +337,11 @@ Operand LowerProduct::makeOperand(vector::ContractionOp op, OperandRole role,
   int64_t squaresOfK =
       type.getDimSize(role == OperandRole::RightColumns ? 0 : 1) / 16;
   int64_t squaresOfOuter = llvm::divideCeil(outer, 16);
-  if (!isKept(read, op, squaresOfOuter * squaresOfK))
+  std::pair<Operation *, int> key(read, int(role));
+  if (function.kept.count(key) == 0 &&
+      !isKept(read, op, squaresOfOuter * squaresOfK, function.registers))
     return {makeLoader(), element, isSixteenBits(element)};
-  std::shared_ptr<OperandLoader> &kept =
-      function.kept[{read.getOperation(), int(role)}];
+  std::shared_ptr<OperandLoader> &kept = function.kept[key];
   if (!kept) {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPointAfter(read);

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "passes/gpu/Kernels.h"
 #include "passes/gpu/Passes.h"
 #include "passes/support/Target.h"
 
@@ -222,6 +223,18 @@ void SizeTable::run(int64_t leastNumbers, gpu::GPUModuleOp kernels) {
   kept = places.size();
 }
 
+/// Whether the kernel calls code on vectors, which takes all registers there
+/// are: then nothing is left for what is needed behind the call.
+static bool callsVectors(gpu::GPUFuncOp kernel, gpu::GPUModuleOp kernels) {
+  return kernel
+      .walk([&](func::CallOp call) {
+        Operation *callee = kernels.lookupSymbol(call.getCallee());
+        return callee && callee->hasAttr(vectorsName) ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 namespace {
 struct KeepSizes : gatefold::impl::KeepSizesBase<KeepSizes> {
   using Base::Base;
@@ -229,7 +242,7 @@ struct KeepSizes : gatefold::impl::KeepSizesBase<KeepSizes> {
     gpu::GPUModuleOp kernels = getOperation();
     for (auto kernel : llvm::to_vector(kernels.getOps<gpu::GPUFuncOp>())) {
       SizeTable table(kernel);
-      table.run(least, kernels);
+      table.run(callsVectors(kernel, kernels) ? 1 : least, kernels);
       numbersKept += table.kept;
     }
   }

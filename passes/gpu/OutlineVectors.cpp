@@ -24,7 +24,8 @@ using namespace gatefold;
 
 static bool isVector(Type type) { return isa<VectorType>(type); }
 
-/// Whether vectors go into the operation or come out of it.
+/// Whether vectors go into the operation or come out of it. Constants are
+/// cloned into each function that uses them.
 static bool usesVectors(Operation *op) {
   if (llvm::any_of(op->getOperandTypes(), isVector) ||
       llvm::any_of(op->getResultTypes(), isVector))
@@ -33,8 +34,11 @@ static bool usesVectors(Operation *op) {
     return false;
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
-  return llvm::any_of(captured,
-                      [](Value value) { return isVector(value.getType()); });
+  return llvm::any_of(captured, [](Value value) {
+    Operation *source = value.getDefiningOp();
+    return isVector(value.getType()) &&
+           !(source && source->hasTrait<OpTrait::ConstantLike>());
+  });
 }
 
 /// Whether a function on vectors may hold the operation: it computes scalars,
@@ -180,7 +184,6 @@ static LogicalResult outlineBlock(Block &block, SymbolTable &symbols,
     used = 0;
   };
   for (Operation &op : block.without_terminator()) {
-    // Constants are cloned into each function that uses them.
     if (op.hasTrait<OpTrait::ConstantLike>())
       continue;
     bool isUser = usesVectors(&op);

@@ -9,6 +9,8 @@ func.func @gatefold_run_entry(%x: memref<?x8xf32>, %y: memref<?x8xf32>) {
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index
   %zero = arith.constant 0.0 : f32
+  // A constant may stand outside of the loop.
+  %ones = arith.constant dense<1.0> : vector<16x8xf32>
   %rows = memref.dim %x, %c0 : memref<?x8xf32>
   // CHECK: scf.for %[[I:.*]] =
   scf.for %i = %c0 to %rows step %c16 {
@@ -18,7 +20,7 @@ func.func @gatefold_run_entry(%x: memref<?x8xf32>, %y: memref<?x8xf32>) {
     %v = vector.transfer_read %x[%i, %c0], %zero {in_bounds = [false, true]} : memref<?x8xf32>, vector<16x8xf32>
     %next = arith.addi %i, %c1 : index
     %sum = scf.for %j = %c0 to %rows step %c1 iter_args(%s = %v) -> vector<16x8xf32> {
-      %t = arith.addf %s, %v : vector<16x8xf32>
+      %t = math.fma %s, %ones, %v : vector<16x8xf32>
       scf.yield %t : vector<16x8xf32>
     }
     vector.transfer_write %sum, %y[%i, %c0] {in_bounds = [false, true]} : vector<16x8xf32>, memref<?x8xf32>

@@ -59,13 +59,13 @@ static bool paysOnline(AttentionOp op, const TargetDescription &target) {
 /// / 4.
 ///
 ///   sums:    E / 2 for each product with values of E columns
-///   scores:  K / 2, of one map at a time
-///   powers:  K / 2 or K / 4 for each product with values
+///   scores:  K / 2, of 16-bit products of one map at a time
+///   powers:  K / 4 for each 16-bit product with values; K for one of f32, of
+///            which tensor cores take two parts
 ///   queries: D / 4 for each product with 16-bit keys of D columns, if these
-///   are
-///            few; else they stay in shared memory
+///            are few; else they stay in shared memory
 ///   the rest: addresses, maxima and sums, keys and values on their way, of f32
-///            both parts that it is for tensor cores
+///            in two parts
 ///
 /// Shared memory holds two stages of K rows of all keys and values, and M rows
 /// of queries. Two maps, D = 64, E = 128 in 16 bits, K = 32: 128 + 16 + 16 + 32
@@ -73,17 +73,17 @@ static bool paysOnline(AttentionOp op, const TargetDescription &target) {
 static RegistersNeed needOf(const RegistersProducts &products,
                             AttentionBlocks blocks,
                             const TargetDescription &target) {
-  constexpr int64_t halfRest = 56, floatRest = 96, fewQueryRegisters = 32,
+  constexpr int64_t halfRest = 56, floatRest = 112, fewQueryRegisters = 32,
                     stages = 2;
   int64_t warps = target.blockThreads / TargetDescription::warpThreads;
   int64_t tiles = llvm::divideCeil(blocks.queries, registerTile * warps);
   int64_t sums = 0, powers = 0, queries = 0, rowBytes = 0, queryBytes = 0;
-  int64_t rest = halfRest;
-  for (const RegistersProducts::Product &product :
-       llvm::concat<const RegistersProducts::Product>(products.scores,
-                                                      products.values))
-    if (product.bytes > 2)
-      rest = floatRest;
+  bool isFloat = llvm::any_of(llvm::concat<const RegistersProducts::Product>(
+                                  products.scores, products.values),
+                              [](const RegistersProducts::Product &product) {
+                                return product.bytes > 2;
+                              });
+  int64_t maps = isFloat ? products.scores.size() : 1;
   for (const RegistersProducts::Product &score : products.scores) {
     if (score.bytes == 2)
       queries += score.columns / 4;
@@ -93,13 +93,14 @@ static RegistersNeed needOf(const RegistersProducts &products,
   }
   for (const RegistersProducts::Product &value : products.values) {
     sums += value.columns / 2;
-    powers += blocks.keys * value.bytes / 8;
+    powers += value.bytes > 2 ? blocks.keys : blocks.keys / 4;
     if (!value.isShared)
       rowBytes += value.columns * value.bytes;
   }
   if (queries > fewQueryRegisters)
     queries = 0;
-  return {tiles * (sums + blocks.keys / 2 + powers + queries) + rest,
+  return {tiles * (sums + maps * blocks.keys / 2 + powers + queries) +
+              (isFloat ? floatRest : halfRest),
           stages * blocks.keys * rowBytes + blocks.queries * queryBytes};
 }
 

@@ -16,7 +16,7 @@
 // KEYS: :[[# @LINE + 6]]:8: error: attention cannot be scheduled with key_block=24, expected a multiple of 16 up to 256 with the algorithm registers
 // SHARED: :[[# @LINE + 5]]:8: error: attention cannot be scheduled as registers: blocks of 128 queries and 256 keys take 425984 bytes of shared memory, and a thread block has 99328
 // CHECK-LABEL: func @plain
-// CHECK: gf.algorithm = "registers", gf.key_block = 64 : i64, gf.query_block = 128 : i64
+// CHECK: gf.algorithm = "registers", gf.key_block = 32 : i64, gf.query_block = 128 : i64
 // GIVEN: gf.algorithm = "registers", gf.algorithm_given, gf.key_block = 16 : i64, gf.query_block = 64 : i64
 func.func @plain(%q: tensor<?x64xf32>, %k: tensor<?x64xf32>, %v: tensor<?x128xf32>) -> tensor<?x128xf32> {
   %y = gf.attention queries(%q : tensor<?x64xf32>) keys(%k, %v : tensor<?x64xf32>, tensor<?x128xf32>) -> tensor<?x128xf32> {

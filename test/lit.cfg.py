@@ -20,7 +20,7 @@ from lit.llvm.subst import ToolSubst
 config.name = "Gatefold"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".gf", ".test"]
-config.excludes = ["Inputs", "bench", "models"]
+config.excludes = ["Inputs", "bench", "device", "models"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.gatefold_build, "test")
 

@@ -8,6 +8,7 @@ import assembler
 import cubin
 import memory_order
 import occupancy
+import programs
 import tensor_counts
 
 THREADS = re.compile(r"\.(?:max|req)ntid (\d+)")
@@ -82,6 +83,15 @@ def check_occupancy(functions, description, stated, ptx, chip):
             )
 
 
+def check_spills(spilled, allowed, found):
+    """`found` says what is spilled."""
+    if allowed and spilled < allowed // 2:
+        return [f"{spilled} bytes are spilled, SPILLED says {allowed}: set it down"]
+    if spilled > allowed or (found and not allowed):
+        return [*found, f"{spilled} bytes are spilled, {allowed} are known"]
+    return []
+
+
 def check(gatefold, program, chip, folder):
     """What is wrong, and a line about what was found."""
     stem = folder / f"{program.name}.{chip}"
@@ -92,14 +102,18 @@ def check(gatefold, program, chip, folder):
     binary = stem.with_name(stem.name + ".cubin")
     log = assembler.assemble(stem.with_name(stem.name + ".ptx"), chip, binary)
     stem.with_name(stem.name + ".log").write_text(log)
-    functions, errors = assembler.parse(log)
-    errors += assembler.spills(functions)
+    functions, complaints = assembler.parse(log)
     code = cubin.read(binary.read_bytes())
-    errors += [
+    local = [
         f"{function.name}: {function.count(cubin.LOCAL)} accesses to local memory"
         for function in code
         if function.count(cubin.LOCAL)
     ]
+    errors = check_spills(
+        sum(function.spill_stores + function.spill_loads for function in functions),
+        programs.SPILLED.get((program.name, chip), 0),
+        [*complaints, *assembler.spills(functions), *local],
+    )
     description = described(schedule)
     stated = shared_bytes(nvvm)
     errors += check_description(description, chip)

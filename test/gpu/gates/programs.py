@@ -28,6 +28,30 @@ class Attention:
     loops: int = 1
 
 
+# Programs and chips whose kernels still spill, and how many bytes of stores and loads at
+# most: numbers that live through calls of functions that take nearly all registers. Fewer
+# are an error, too, so that this falls to nothing.
+SPILLED = {
+    ("two-maps-f16", "sm_80"): 16,
+    ("two-maps-f16", "sm_120"): 136,
+    ("two-maps-f16", "sm_86"): 12,
+    ("two-maps-f16", "sm_89"): 12,
+    ("two-maps-f16", "sm_100"): 36,
+    ("two-maps-bf16", "sm_80"): 16,
+    ("own-attention", "sm_120"): 16,
+    ("transformer-layer-f32", "sm_80"): 248,
+    ("transformer-layer-f32", "sm_120"): 1656,
+    ("transformer-layer-f16", "sm_120"): 664,
+    ("lstm", "sm_120"): 128,
+    ("gru", "sm_120"): 16,
+    ("bidirectional", "sm_120"): 360,
+    ("product-f16", "sm_120"): 8,
+    ("convolution", "sm_80"): 16,
+    ("convolution", "sm_120"): 1312,
+    ("sentiment", "sm_80"): 828,
+}
+
+
 @dataclass(frozen=True)
 class Program:
     name: str
@@ -57,8 +81,11 @@ def attentions():
     ):
         for element in ("f32", "f16", "bf16"):
             everywhere = name == "two-maps" and element == "f16"
+            # Of f32 two maps so wide take more registers than there are.
+            fits = name != "two-maps" or element != "f32"
             yield Program(f"{name}-{element}", "attention", BENCH, entry, ("--float", element),
-                          CHIPS if everywhere else chips_of(element), attention)  # fmt: skip
+                          CHIPS if everywhere else chips_of(element),
+                          attention if fits else None)  # fmt: skip
     yield Program("own-attention", "attention", MODELS / "your_own_attention.gf", "encoder")
     transformer = MODELS / "differential_transformer.gf"
     for element in ("f32", "f16"):

@@ -13,14 +13,19 @@ ROWS, COLUMNS = 16, 8  # of an instruction
 HALF_DEPTH, TF32_DEPTH = 16, 8
 EXACT_PRODUCTS = 3
 
-# Of a tile of so many rows: warps along its rows and its columns, and panels.
-TILES = {128: (4, 2, 2), 64: (4, 2, 2), 32: (2, 4, 2), 16: (1, 8, 4)}
+# Of a tile of so many rows: warps along its rows and its columns, and panels. Both operands
+# have 16 bits; one has 32; a loop around the product keeps weights.
+NARROW_TILES = {128: (4, 2, 2), 64: (4, 2, 1), 16: (1, 8, 2)}
+WIDE_TILES = {64: (4, 2, 1), 16: (1, 8, 1)}
+LOOP_TILES = {32: (2, 4, 1), 16: (1, 8, 1)}
 MOST_PANEL_COLUMNS = 64
-STEP_BYTES = 128  # along k, of a row
+STEP_BYTES = 64  # along k, of a row
+# LLVM may unroll the loop over k, or take its few steps apart.
+MOST_COPIES = 4
 
 PRODUCT = re.compile(
     r"gatefold_linear_(?P<x>f32|f16|bf16)(?:_(?P<panels>f32|f16|bf16)_\w+?_\w+?)?"
-    r"_(?P<width>\d+)(?:_[a-z]+)?_rows(?P<rows>\d+)(?:_\d+)?"
+    r"_(?P<width>\d+)(?:_(?P<loop>kept|beside))?_rows(?P<rows>\d+)(?:_\d+)?"
 )
 SCHEDULED = re.compile(r"gf\.attention .*?attributes \{([^}]*)\}")
 ATTRIBUTE = re.compile(r'gf\.(\w+) = (?:"(\w+)"|(\d+))')
@@ -76,12 +81,18 @@ def linear_step(found):
     """Of a warp for one step of k of a tile of a product, by the name of its function."""
     x, panels = found["x"], found["panels"] or found["x"]
     rows, width = int(found["rows"]), int(found["width"])
-    warp_rows, warp_columns, panel_count = TILES[rows]
     columns = max(c for c in range(8, MOST_PANEL_COLUMNS + 1, 8) if width % c == 0)
     is_same = x == panels
+    tiles = NARROW_TILES if x != "f32" and is_same else WIDE_TILES
+    warp_rows, warp_columns, panel_count = (LOOP_TILES if found["loop"] else tiles)[rows]
+    # Each warp has whole columns of instructions.
+    while columns % (warp_columns * COLUMNS):
+        warp_columns -= 1
+    # What is left of panels, one at a time.
+    copies = panel_count + (panel_count > 1)
     step = STEP_BYTES // (2 if x != "f32" and is_same else 4)
-    return product(rows // warp_rows, columns * panel_count // warp_columns, step,
-                   x != "f32", panels != "f32", is_same)  # fmt: skip
+    return copies * product(rows // warp_rows, columns // warp_columns, step,
+                            x != "f32", panels != "f32", is_same)  # fmt: skip
 
 
 def check_products(counts, has_attention):
@@ -89,11 +100,13 @@ def check_products(counts, has_attention):
         found = PRODUCT.fullmatch(name)
         if not found and not has_attention:
             yield f"{name}: {count} instructions of tensor cores in what is no product"
-        elif found and count != linear_step(found):
-            yield (
-                f"{name}: {count} instructions of tensor cores, expected {linear_step(found)} for a "
-                "step of k"
-            )
+        elif found:
+            copies, rest = divmod(count, linear_step(found))
+            if rest or copies > MOST_COPIES:
+                yield (
+                    f"{name}: {count} instructions of tensor cores, expected {linear_step(found)} "
+                    f"for a step of k, at most {MOST_COPIES} times"
+                )
 
 
 def check(program, schedule, code):

@@ -9,6 +9,7 @@ import subprocess
 
 import assembler
 import cubin
+import kernels
 import memory_order
 import occupancy
 import programs
@@ -295,19 +296,22 @@ class TestTensorCounts:
     @pytest.mark.parametrize(
         "function, count",
         [
-            # 2 x 8 tiles, 4 instructions along k, three times.
-            ("gatefold_linear_f32_64_rows128", 192),
-            ("gatefold_linear_f32_64_rows16", 48),
+            # 1 x 4 tiles, 2 instructions along k, three times.
+            ("gatefold_linear_f32_64_rows64", 24),
+            ("gatefold_linear_f32_64_rows16", 6),
+            ("gatefold_linear_f32_64_beside_rows32", 12),
             # Weights of 16 bits have no low part; 16 bits on both sides need one.
-            ("gatefold_linear_f32_f16_f32_f32_64_kept_rows64", 64),
-            ("gatefold_linear_bf16_64_rows128", 64),
-            ("gatefold_linear_f16_f16_f32_f32_56_rows64_0", 28),
+            ("gatefold_linear_f32_f16_f32_f32_64_kept_rows32", 8),
+            # Two panels, and the last one alone: 2 x 4 tiles, 2 along k.
+            ("gatefold_linear_bf16_64_rows128", 48),
+            # 7 groups of columns are one warp's.
+            ("gatefold_linear_f16_f16_f32_f32_56_rows64_0", 14),
         ],
     )
     def test_products(self, function, count):
         program = programs.Program("p", "other", pathlib.Path("p.gf"), "p")
         assert list(tensor_counts.check(program, "", counted(**{function: count}))) == []
-        for wrong in (count - 1, 2 * count):
+        for wrong in (count - 1, 5 * count):
             errors = list(tensor_counts.check(program, "", counted(**{function: wrong})))
             assert len(errors) == 1 and f"expected {count} for a step of k" in errors[0]
 
@@ -317,3 +321,21 @@ class TestTensorCounts:
         assert len(errors) == 1 and "in what is no product" in errors[0]
         # Beside an attention they may be its own.
         assert list(tensor_counts.check(program, MODULE, counted(gatefold_kernel_3=8))) == []
+
+
+class TestSpills:
+    FOUND = ["f: 8 bytes of spill stores"]
+
+    @pytest.mark.parametrize("spilled, allowed, found", [(0, 0, []), (8, 8, FOUND), (6, 8, FOUND)])
+    def test_known(self, spilled, allowed, found):
+        assert kernels.check_spills(spilled, allowed, found) == []
+
+    @pytest.mark.parametrize(
+        "spilled, allowed, what",
+        [(8, 0, "0 are known"), (12, 8, "8 are known"), (0, 8, "set it down")],
+    )
+    def test_faults(self, spilled, allowed, what):
+        assert what in kernels.check_spills(spilled, allowed, self.FOUND)[-1]
+
+    def test_nothing_spilled_but_on_the_stack(self):
+        assert kernels.check_spills(0, 0, ["f: 8 bytes on the stack"])

@@ -61,8 +61,8 @@ public:
   /// if `wide` is no extension or if one more tensor would be in memory.
   Value narrow(Value wide) {
     Type element;
-    if (!getElementTypeOrSelf(wide.getType()).isF32() ||
-        !find(wide, element) || !element)
+    if (!getElementTypeOrSelf(wide.getType()).isF32() || !find(wide, element) ||
+        !element)
       return {};
     return make(wide, element);
   }
@@ -81,9 +81,8 @@ private:
 
 static bool isReadByProductsOnly(Value panels) {
   return llvm::all_of(panels.getUsers(), [](Operation *user) {
-    return isa<LinearOp>(user) ||
-           (isa<tensor::ExtractSliceOp>(user) &&
-            isReadByProductsOnly(user->getResult(0)));
+    return isa<LinearOp>(user) || (isa<tensor::ExtractSliceOp>(user) &&
+                                   isReadByProductsOnly(user->getResult(0)));
   });
 }
 
@@ -234,8 +233,9 @@ struct NarrowProducts : gatefold::impl::NarrowProductsBase<NarrowProducts> {
         std::string message = std::string("product: its ") + name + " stay ";
         llvm::raw_string_ostream(message)
             << getElementTypeOrSelf(narrow.getType());
-        remark::passed(op.getLoc(), remark::RemarkOpts::name("product")
-                                        .category("gf-narrow-products"))
+        remark::passed(
+            op.getLoc(),
+            remark::RemarkOpts::name("product").category("gf-narrow-products"))
             << message;
       }
     });

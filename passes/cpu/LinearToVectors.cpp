@@ -25,20 +25,12 @@ struct LinearToVectors : gatefold::impl::LinearToVectorsBase<LinearToVectors> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto target = TargetDescription::fromModule(module);
-    SmallVector<LinearOp> products;
-    WalkResult result = module.walk([&](LinearOp op) {
-      if (op.getResult()) {
-        op.emitError("not compiled yet: 'gf.linear' on tensors");
-        return WalkResult::interrupt();
-      }
-      products.push_back(op);
-      return WalkResult::advance();
-    });
-    if (result.wasInterrupted())
+    FailureOr<SmallVector<LinearOp>> products = collectProducts(module);
+    if (failed(products))
       return signalPassFailure();
     SymbolTable symbols(module);
     llvm::StringMap<func::FuncOp> kernels;
-    for (LinearOp op : products) {
+    for (LinearOp op : *products) {
       lower(op, target, symbols, kernels);
       op.erase();
       ++productsLowered;

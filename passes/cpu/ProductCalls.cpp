@@ -15,6 +15,21 @@ static MemRefType getBuffer(Value value) {
   return cast<MemRefType>(value.getType());
 }
 
+FailureOr<SmallVector<LinearOp>> gatefold::collectProducts(ModuleOp module) {
+  SmallVector<LinearOp> products;
+  WalkResult result = module.walk([&](LinearOp op) {
+    if (op.getResult()) {
+      op.emitOpError("is on tensors; products are lowered on buffers");
+      return WalkResult::interrupt();
+    }
+    products.push_back(op);
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  return products;
+}
+
 ProductTypes gatefold::getProductTypes(LinearOp op) {
   auto getElement = [](Value buffer) {
     return getElementTypeOrSelf(buffer.getType());

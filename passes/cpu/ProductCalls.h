@@ -11,11 +11,16 @@
 
 #include "dialect/GatefoldOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "passes/cpu/ProductTile.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace gatefold {
+
+/// All products of a module, or an error for one on tensors.
+mlir::FailureOr<llvm::SmallVector<LinearOp>>
+collectProducts(mlir::ModuleOp module);
 
 /// What a product multiplies; without an initial value its type is that of the
 /// output.

@@ -54,20 +54,12 @@ namespace {
 struct LinearToTiles : gatefold::impl::LinearToTilesBase<LinearToTiles> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    SmallVector<LinearOp> products;
-    WalkResult result = module.walk([&](LinearOp op) {
-      if (op.getResult()) {
-        op.emitOpError("is on tensors; products are lowered on buffers");
-        return WalkResult::interrupt();
-      }
-      products.push_back(op);
-      return WalkResult::advance();
-    });
-    if (result.wasInterrupted())
+    FailureOr<SmallVector<LinearOp>> products = collectProducts(module);
+    if (failed(products))
       return signalPassFailure();
     SymbolTable symbols(module);
     llvm::StringMap<func::FuncOp> functions;
-    for (LinearOp op : products) {
+    for (LinearOp op : *products) {
       StringRef obstacle = getTileObstacle(op);
       if (!obstacle.empty()) {
         remark::missed(op.getLoc(), remark::RemarkOpts::name("LinearToTiles")

@@ -16,9 +16,19 @@ say "lit"
 lit=$(sed -n 's/^LLVM_EXTERNAL_LIT:[A-Z]*=//p' "$build/CMakeCache.txt")
 "$lit" -sv "$build/test" --xunit-xml-output "$reports/lit.xml" || status=1
 
+# Two at a time: the numeric tests take as long as all others together.
 say "pytest"
-GATEFOLD_BUILD=$build "$python" -m pytest -q -p no:cacheprovider "$root/test" "$root/examples" \
-  --junit-xml "$reports/pytest.xml" || status=1
+run_pytest() { # NAME ARGUMENT...
+  local name=$1
+  shift
+  GATEFOLD_BUILD=$build "$python" -m pytest -q -p no:cacheprovider "$@" \
+    --junit-xml "$reports/$name.xml"
+}
+run_pytest numerics "$root/test/numerics" >"$reports/numerics.log" 2>&1 &
+numerics=$!
+run_pytest pytest "$root/test" "$root/examples" --ignore "$root/test/numerics" || status=1
+wait "$numerics" || status=1
+cat "$reports/numerics.log"
 
-"$python" "$root/test/summary.py" "$reports/lit.xml" "$reports/pytest.xml" || status=1
+"$python" "$root/test/summary.py" "$reports/lit.xml" "$reports/pytest.xml" "$reports/numerics.xml" || status=1
 exit $status

@@ -117,6 +117,10 @@ protected:
   // TileAttentionLoops.cpp: loops.
   mlir::Value away(mlir::Value offset, int64_t distance);
   mlir::Value ofSequence(mlir::Value tensor);
+  /// Where the rows of the block lie in a result: offsets and sizes.
+  std::pair<llvm::SmallVector<mlir::OpFoldResult>,
+            llvm::SmallVector<mlir::OpFoldResult>>
+  findBlockOf(mlir::Value result);
   llvm::SmallVector<FixedIndex> fixLead(mlir::Value operand,
                                         int64_t operandLead);
   /// The last key before which a block of keys that begins at `key` may begin:

@@ -203,26 +203,27 @@ LogicalResult AttentionTiling::makeRows() {
   return success();
 }
 
+std::pair<SmallVector<OpFoldResult>, SmallVector<OpFoldResult>>
+AttentionTiling::findBlockOf(Value result) {
+  SmallVector<OpFoldResult> offsets(rankOf(result), rewriter.getIndexAttr(0));
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(rewriter, loc, result);
+  for (int64_t dim = 0; dim < leadRank; ++dim) {
+    offsets[dim] = lead[dim];
+    sizes[dim] = rewriter.getIndexAttr(1);
+  }
+  offsets[leadRank] = block.start;
+  sizes[leadRank] = block.rows;
+  return {offsets, sizes};
+}
+
+/// Results are made in their place.
 LogicalResult AttentionTiling::makeBlock(SmallVectorImpl<Value> &carried) {
-  // Results are made in their place.
-  auto placeOf = [&](Value result) {
-    int64_t rank = rankOf(result);
-    SmallVector<OpFoldResult> offsets(rank, rewriter.getIndexAttr(0));
-    SmallVector<OpFoldResult> sizes =
-        tensor::getMixedSizes(rewriter, loc, result);
-    for (int64_t dim = 0; dim < leadRank; ++dim) {
-      offsets[dim] = lead[dim];
-      sizes[dim] = rewriter.getIndexAttr(1);
-    }
-    offsets[leadRank] = block.start;
-    sizes[leadRank] = block.rows;
-    return std::pair(offsets, sizes);
-  };
   destinations.clear();
   for (auto [result, row] : llvm::zip(carried, op.getYield().getValues())) {
     if (destinations.contains(row))
       continue;
-    auto [offsets, sizes] = placeOf(result);
+    auto [offsets, sizes] = findBlockOf(result);
     SmallVector<OpFoldResult> strides(sizes.size(), rewriter.getIndexAttr(1));
     SmallVector<int64_t> shape;
     for (OpFoldResult size : ArrayRef(sizes).drop_front(leadRank))
@@ -235,7 +236,7 @@ LogicalResult AttentionTiling::makeBlock(SmallVectorImpl<Value> &carried) {
   if (failed(keyBlock == 0 ? makeRows() : makeRowsOnline()))
     return failure();
   for (auto [result, row] : llvm::zip(carried, op.getYield().getValues())) {
-    auto [offsets, sizes] = placeOf(result);
+    auto [offsets, sizes] = findBlockOf(result);
     SmallVector<OpFoldResult> strides(sizes.size(), rewriter.getIndexAttr(1));
     Value value = wholeTile(row);
     result = tensor::InsertSliceOp::create(rewriter, loc, value, result,

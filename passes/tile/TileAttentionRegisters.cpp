@@ -97,16 +97,8 @@ void AttentionRegisters::writeResult(Value &result, Value row) {
   if (getElementTypeOrSelf(vector) != element)
     vector = arith::TruncFOp::create(
         rewriter, loc, vectorType(queryBlock, columns, element), vector);
-  SmallVector<OpFoldResult> offsets(rank, rewriter.getIndexAttr(0));
+  auto [offsets, sizes] = findBlockOf(result);
   SmallVector<OpFoldResult> strides(rank, rewriter.getIndexAttr(1));
-  SmallVector<OpFoldResult> sizes =
-      tensor::getMixedSizes(rewriter, loc, result);
-  for (int64_t dim = 0; dim < leadRank; ++dim) {
-    offsets[dim] = lead[dim];
-    sizes[dim] = rewriter.getIndexAttr(1);
-  }
-  offsets[leadRank] = block.start;
-  sizes[leadRank] = block.rows;
   int64_t rows = getConstantIntValue(block.rows).value_or(ShapedType::kDynamic);
   SmallVector<int64_t> shape = {rows};
   if (auto column = *RegistersForm::getColumnDim(row, body))

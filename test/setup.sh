@@ -23,8 +23,8 @@ python_packages=(
   numpy==2.4.6 pytest==9.2.0
   onnx==1.23.2 onnxruntime==1.32.0 soundfile==0.14.0 soxr==1.1.0 matplotlib==3.11.2
 )
-# Without their own dependencies (PyTorch among them): only their data are read.
-python_data_packages=(silero-vad==6.2.3)
+# Without their own dependencies (PyTorch, NLTK): only their data and plain code are read.
+python_data_packages=(silero-vad==6.2.3 g2p-en==2.1.0)
 
 install_debian_packages() {
   local missing=() package

@@ -33,8 +33,9 @@ void makeArguments(gatefold_context &context, const DLTensor *const *inputs,
     argument->isOfHost = isHostMemory(*inputs[i]);
     // Until a state that its result overwrites is read for the last time it
     // may be some time.
-    argument->isCopied = !isUsable(argument->view);
-    argument->hasRoom = argument->isCopied || input.role == GATEFOLD_STATE;
+    argument->isCopied = !input.in_place && !isUsable(argument->view);
+    argument->hasRoom =
+        argument->isCopied || (input.role == GATEFOLD_STATE && !input.in_place);
     strides += input.rank;
   }
   for (int64_t r = 0; results && r < description.result_count; ++r) {
@@ -133,7 +134,7 @@ bool checkOverlaps(gatefold_context &context) {
         continue;
       if (context.model->inputOfResult[r] == i &&
           isSameMemory(view, inputs[i].view)) {
-        inputs[i].isCopied = true;
+        inputs[i].isCopied = !result.in_place;
         continue;
       }
       appendOverlap(context.message, result, "the input ",
@@ -200,6 +201,17 @@ bool checkWorkspace(gatefold_context &context, void *workspace, size_t bytes,
     return false;
   }
   return true;
+}
+
+const Argument *stateToMove(const gatefold_context &context, int64_t result) {
+  const gatefold_model &model = *context.model;
+  if (!model.description->results[result].in_place)
+    return nullptr;
+  const Argument &state = context.arguments[model.inputOfResult[result]];
+  const Argument &place =
+      context.arguments[model.description->input_count + result];
+  bool isThere = !place.isCopied && isSameMemory(place.view, state.view);
+  return isThere || state.view.isEmpty() ? nullptr : &state;
 }
 
 View copyOf(const Argument &argument, char *base, int64_t *strides) {

@@ -34,6 +34,10 @@ bool checkWorkspace(gatefold_context &context, void *workspace, size_t bytes,
 /// Checks the values of inputs that the host can read.
 bool checkAllValues(gatefold_context &context);
 
+/// Of a result that is a state in place, the state that compiled code must find
+/// there and that is elsewhere; else null.
+const Argument *stateToMove(const gatefold_context &context, int64_t result);
+
 /// The copy of an argument in the workspace.
 View copyOf(const Argument &argument, char *base, int64_t *strides);
 

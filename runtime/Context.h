@@ -17,7 +17,7 @@ struct Argument {
   /// Place in the workspace behind the arena, if it is computed with a copy
   /// there.
   size_t copyPlace;
-  /// Room for a copy is reserved. States always have it.
+  /// Room for a copy is reserved. States have it, but for those in place.
   bool hasRoom;
   /// This run copies.
   bool isCopied;

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define GATEFOLD_ABI_VERSION 4
+#define GATEFOLD_ABI_VERSION 5
 
 enum gatefold_role {
   GATEFOLD_INPUT = 0,
@@ -49,7 +49,10 @@ typedef struct gatefold_tensor {
   gatefold_element element;
   uint8_t has_initial;  /* a state's start, a parameter's default */
   uint8_t prepare_only; /* a parameter that the run does not read */
-  uint8_t unused[4];
+  /* A state, as an input and as a result: compiled code finds it in the memory
+   * of the result alone, and writes over a part of it. */
+  uint8_t in_place;
+  uint8_t unused[3];
   double initial;
   /* rank entries; inputs and states only, else null */
   const gatefold_binding *bindings;

@@ -80,6 +80,13 @@ static gatefold_status call(gatefold_context &context, char *base) {
     if (context.arguments[a].isCopied)
       copy(copyOf(context.arguments[a], base, packed),
            context.arguments[a].view);
+  for (int64_t r = 0; r < description.result_count; ++r) {
+    const Argument *state = stateToMove(context, r);
+    const Argument &place = context.arguments[description.input_count + r];
+    if (state)
+      copy(place.isCopied ? copyOf(place, base, packed) : place.view,
+           state->view);
+  }
   describeArguments(context, base);
   Job job = {description, context.pointers, base + context.arenaPlace};
   int32_t error;

@@ -88,10 +88,11 @@ gatefold_status gatefold_result_shapes(gatefold_context *context,
                                        int64_t *const *shapes);
 
 /* Bytes of workspace that `run` needs for these inputs. This counts a copy of
- * each state and of each input whose data do not stand at a multiple of the
- * element's size, or whose last dimension is not contiguous (a stride other
- * than 1, in a dimension of 2 or more); a result of that kind needs a copy
- * more, and `run` says how many bytes it needs then. */
+ * each state but those of which a run writes over a part, and of each input
+ * whose data do not stand at a multiple of the element's size, or whose last
+ * dimension is not contiguous (a stride other than 1, in a dimension of 2 or
+ * more); a result of that kind needs a copy more, and `run` says how many bytes
+ * it needs then. */
 gatefold_status gatefold_workspace_size(gatefold_context *context,
                                         const DLTensor *const *inputs,
                                         size_t *bytes);
@@ -102,13 +103,14 @@ gatefold_status gatefold_initial_state(gatefold_context *context, size_t input,
                                        DLTensor *state);
 
 /* Checks sizes and values, then computes every result. A result that is a state
- * may be the same memory as its input state (same data, same strides);
- * otherwise no result may overlap an input, a result, itself or the workspace.
- * `workspace` (any alignment) has `bytes` bytes; if it is null the context's
- * own is used, which grows when a run needs more than any before. Else nothing
- * is allocated. Unless the status is GATEFOLD_OK nothing was computed, but for
- * max, min or argmax of nothing, found on the way (GATEFOLD_BAD_DATA; results
- * then hold anything). */
+ * may be the same memory as its input state (same data, same strides), and for
+ * a cache should be: a state of which a run writes over a part is then not
+ * copied. Otherwise no result may overlap an input, a result, itself or the
+ * workspace. `workspace` (any alignment) has `bytes` bytes; if it is null the
+ * context's own is used, which grows when a run needs more than any before.
+ * Else nothing is allocated. Unless the status is GATEFOLD_OK nothing was
+ * computed, but for max, min or argmax of nothing, found on the way
+ * (GATEFOLD_BAD_DATA; results then hold anything). */
 gatefold_status gatefold_run(gatefold_context *context,
                              const DLTensor *const *inputs,
                              DLTensor *const *results, void *workspace,

@@ -63,7 +63,7 @@ ELEMENTS = {
     "bool": (numpy.bool_, 6, 8),
 }
 CPU = 1
-ABI_VERSION = 4
+ABI_VERSION = 5
 
 
 class GatefoldError(Exception):

@@ -160,7 +160,7 @@ Constant *DescriptionEmitter::tensor(const InterfaceTensor &tensor) {
   }
   gatefold_element element = elementOf(tensor.type.getElementType());
   Constant *unused = llvm::ConstantAggregateZero::get(
-      llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 4));
+      llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 3));
   int64_t firstSize = nextSize;
   nextSize += tensor.type.getRank();
   return structure(
@@ -168,7 +168,7 @@ Constant *DescriptionEmitter::tensor(const InterfaceTensor &tensor) {
        integer(32, tensor.type.getRank()),
        structure({integer(8, element.code), integer(8, element.bits)}),
        integer(8, tensor.initial.has_value()), integer(8, tensor.isPrepareOnly),
-       unused,
+       integer(8, tensor.isInPlace), unused,
        llvm::ConstantFP::get(llvm::Type::getDoubleTy(context),
                              tensor.initial.value_or(0.0)),
        array(bindings), array(names), integer(64, firstSize)});

@@ -39,10 +39,15 @@ static void useBuffers(const EntryFunction &entry) {
   SmallVector<Type> types;
 
   builder.setInsertionPointToStart(&block);
+  llvm::StringMap<BlockArgument> inPlace;
   for (unsigned i = 0; i < entry.argumentCount; ++i) {
     BlockArgument argument = block.getArgument(i);
     MemRefType type = bufferType(*entry.tensors[i]);
     types.push_back(type);
+    if (entry.tensors[i]->isInPlace) {
+      inPlace[entry.tensors[i]->name] = argument;
+      continue;
+    }
     auto tensor = bufferization::ToTensorOp::create(
         builder, argument.getLoc(), argument.getType(), argument,
         /*restrict=*/true, /*writable=*/false);
@@ -55,16 +60,28 @@ static void useBuffers(const EntryFunction &entry) {
   SmallVector<Value> results(terminator->getOperands());
   SmallVector<Value> destinations;
   // A following state may be the memory of the state itself, which may be
-  // read up to here: nothing is computed in its place.
+  // read up to here: nothing is computed in its place, unless it is the state
+  // with a part written over, which stands there already.
   for (auto [index, result] : llvm::enumerate(results)) {
     const InterfaceTensor &tensor = *entry.tensors[entry.argumentCount + index];
     MemRefType type = bufferType(tensor);
     types.push_back(type);
     destinations.push_back(block.addArgument(type, loc));
-    if (tensor.role == InterfaceTensor::Role::State)
+    if (tensor.isInPlace) {
+      BlockArgument argument = inPlace.lookup(tensor.name);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&block);
+      auto state = bufferization::ToTensorOp::create(
+          builder, argument.getLoc(), argument.getType(), destinations.back(),
+          /*restrict=*/true, /*writable=*/true);
+      llvm::replace(results, Value(argument), Value(state));
+      argument.replaceAllUsesWith(state);
+      argument.setType(type);
+    } else if (tensor.role == InterfaceTensor::Role::State) {
       result = bufferization::AllocTensorOp::create(
           builder, loc, cast<RankedTensorType>(result.getType()), ValueRange(),
           /*copy=*/result);
+    }
   }
   for (auto [result, destination] : llvm::zip(results, destinations))
     bufferization::MaterializeInDestinationOp::create(

@@ -83,6 +83,9 @@ def SizeFunctions : Pass<"gf-size-functions", "::mlir::ModuleOp"> {
     in the order of runtime/Description.h. A size that overflows is -1. The entry is
     called `gatefold_run_entry` from here on.
 
+    A state that the run gives back with a part written over (slices inserted, one after
+    another or in loops) is `in_place`: both its argument and its result.
+
     ```mlir
     func.func @f(%x: tensor<?x4xf32> {gf.name = "x", gf.shape = affine_map<()[s0] -> (s0, 4)>})
         attributes {gf.entry, gf.dimensions = ["B"]}
@@ -101,7 +104,8 @@ def DestinationArguments : Pass<"gf-destination-arguments", "::mlir::ModuleOp"> 
   let description = [{
     Arguments and results of the entry become memref arguments: their last dimension is
     contiguous, parameters wholly. States are written last, each from a copy, so that
-    a result may be the memory of the state that it follows.
+    a result may be the memory of the state that it follows. One that is `in_place` is read
+    from the memory of its result, where bufferization then writes the part alone.
 
     ```mlir
     func.func @gatefold_run_entry(%x: tensor<4xf32>) -> tensor<4xf32> { ... return %y }

@@ -27,6 +27,45 @@ static std::optional<double> toNumber(Attribute attribute) {
   return std::nullopt;
 }
 
+/// Whether a value is `state` with a part of it written over, or all of it as
+/// it was.
+static bool isWrittenOver(Value value, Value state) {
+  while (value != state) {
+    Operation *by = value.getDefiningOp();
+    if (auto insertion = dyn_cast_or_null<tensor::InsertSliceOp>(by)) {
+      value = insertion.getDest();
+    } else if (auto view = dyn_cast_or_null<tensor::CastOp>(by)) {
+      value = view.getSource();
+    } else if (auto loop = dyn_cast_or_null<scf::ForOp>(by)) {
+      unsigned number = cast<OpResult>(value).getResultNumber();
+      if (!isWrittenOver(loop.getYieldedValues()[number],
+                         loop.getRegionIterArg(number)))
+        return false;
+      value = loop.getInitArgs()[number];
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Marks the states that can stay where they are.
+static void findStatesInPlace(func::FuncOp entry, Interface &interface) {
+  unsigned arguments = entry.getNumArguments();
+  auto results = entry.getBody().front().getTerminator()->getOperands();
+  for (auto [index, value] : llvm::enumerate(results)) {
+    InterfaceTensor &result = interface.tensors[arguments + index];
+    if (result.role != InterfaceTensor::Role::State)
+      continue;
+    for (BlockArgument argument : entry.getArguments()) {
+      InterfaceTensor &state = interface.tensors[argument.getArgNumber()];
+      if (state.role == InterfaceTensor::Role::State &&
+          state.name == result.name && state.type == result.type)
+        state.isInPlace = result.isInPlace = isWrittenOver(value, argument);
+    }
+  }
+}
+
 /// Takes the interface from the attributes of a complete entry.
 static FailureOr<Interface> readInterface(func::FuncOp entry) {
   Interface result;
@@ -88,6 +127,7 @@ static FailureOr<Interface> readInterface(func::FuncOp entry) {
           entry->getAttrOfType<ArrayAttr>(attribute_names::equalMessages))
     for (Attribute message : messages)
       result.equalMessages.push_back(cast<StringAttr>(message).str());
+  findStatesInPlace(entry, result);
   return result;
 }
 

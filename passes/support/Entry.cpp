@@ -128,6 +128,8 @@ DictionaryAttr Interface::toAttribute(MLIRContext *context) const {
       entries.set("result", builder.getUnitAttr());
     if (tensor.isPrepareOnly)
       entries.set("prepare_only", builder.getUnitAttr());
+    if (tensor.isInPlace)
+      entries.set("in_place", builder.getUnitAttr());
     entries.set("name", builder.getStringAttr(tensor.name));
     entries.set("type", TypeAttr::get(tensor.type));
     entries.set("shape", AffineMapAttr::get(tensor.shape));
@@ -213,6 +215,7 @@ FailureOr<Interface> Interface::fromModule(ModuleOp module) {
     tensor.role = static_cast<InterfaceTensor::Role>(role.getInt());
     tensor.isResult = dictionary.contains("result");
     tensor.isPrepareOnly = dictionary.contains("prepare_only");
+    tensor.isInPlace = dictionary.contains("in_place");
     tensor.name = name.str();
     tensor.type = tensorType;
     tensor.shape = shape.getValue();

@@ -80,6 +80,9 @@ struct InterfaceTensor {
   bool isResult = false;
   /// A parameter that nothing but `prepare` reads.
   bool isPrepareOnly = false;
+  /// A state of which a run writes over a part: as an argument and as a result,
+  /// whose memory holds it when the run begins.
+  bool isInPlace = false;
 
   /// Made before any run; contiguous.
   bool isConstant() const {

@@ -104,6 +104,16 @@ bool checkArguments(gatefold_context &context) {
     if (!checkCopy(context.message, {Kind::Result, description.results[r]},
                    context.arguments[description.input_count + r]))
       return false;
+  for (int64_t r = 0; r < description.result_count; ++r) {
+    const Argument *state = stateToMove(context, r);
+    const View &place = context.arguments[description.input_count + r].view;
+    if (!state || (isContiguous(state->view) && isContiguous(place)))
+      continue;
+    appendSubject(context.message, {Kind::Result, description.results[r]});
+    context.message.append(" is not the memory of its state, and one of them "
+                           "is not contiguous: give it the same memory");
+    return false;
+  }
   return true;
 }
 
@@ -209,6 +219,17 @@ Result Launch::copyStates() {
     Result result = driver.copyLater(
         (Address)base + argument.copyPlace, (Address)argument.view.data,
         (size_t)argument.view.packedBytes(), launches.stream);
+    if (result != Success)
+      return result;
+  }
+  for (int64_t r = 0; r < description.result_count; ++r) {
+    const Argument *state = stateToMove(context, r);
+    if (!state)
+      continue;
+    const View &place = context.arguments[description.input_count + r].view;
+    Result result =
+        driver.copyLater((Address)place.data, (Address)state->view.data,
+                         (size_t)state->view.packedBytes(), launches.stream);
     if (result != Success)
       return result;
   }

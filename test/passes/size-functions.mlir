@@ -46,3 +46,21 @@ func.func private @gatefold_sizes() {
 func.func @taken(%x: tensor<4xf32> {gf.name = "x", gf.shape = affine_map<() -> (4)>}) attributes {gf.entry} {
   return
 }
+
+// -----
+
+// Of the two states one is given back with a part written over; the other one is not what it was.
+// CHECK: {in_place, name = "keys", {{[^}]*}}role = 1
+// CHECK-SAME: {name = "h", {{[^}]*}}role = 1
+// CHECK-SAME: {in_place, name = "keys", result, {{[^}]*}}role = 1
+// CHECK-SAME: {name = "h", result, {{[^}]*}}role = 1
+func.func @f(%x: tensor<4xf32> {gf.name = "x", gf.shape = affine_map<() -> (4)>},
+             %keys: tensor<8xf32> {gf.name = "keys", gf.state, gf.shape = affine_map<() -> (8)>},
+             %h: tensor<8xf32> {gf.name = "h", gf.state, gf.shape = affine_map<() -> (8)>})
+    -> (tensor<8xf32> {gf.name = "keys", gf.state, gf.shape = affine_map<() -> (8)>},
+        tensor<8xf32> {gf.name = "h", gf.state, gf.shape = affine_map<() -> (8)>})
+    attributes {gf.entry} {
+  %next = tensor.insert_slice %x into %keys[1] [4] [1] : tensor<4xf32> into tensor<8xf32>
+  %swapped = tensor.insert_slice %x into %keys[2] [4] [1] : tensor<4xf32> into tensor<8xf32>
+  return %next, %swapped : tensor<8xf32>, tensor<8xf32>
+}

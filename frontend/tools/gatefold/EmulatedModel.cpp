@@ -164,7 +164,8 @@ Expected<int32_t> EmulatedModel::tryLaunch(const KernelLaunch &kernel,
     Descriptor descriptor = {static_cast<const int64_t *>(pointer), rank,
                              elementBytes};
     descriptors.push_back(descriptor);
-    bool isRead = !tensor.isWritten && descriptor.words[1];
+    bool isRead =
+        (!tensor.isWritten || tensor.tensor->in_place) && descriptor.words[1];
     if (Error error = allocate(descriptor.bytes(),
                                tensor.isPacked ? arenaAlignment : elementBytes,
                                tensor.tensor->name))

@@ -7,8 +7,6 @@ beside the naive path and beside the score matrices that are never made.
 """
 
 import argparse
-import ctypes
-import multiprocessing
 import pathlib
 import re
 import sys
@@ -17,7 +15,8 @@ import time
 import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent.parent / "frontend" / "python"))
+sys.path.insert(0, str(HERE.parent))
+from measuring import isolated, peak_memory  # noqa: E402
 from gatefold_library import Library, read_safetensors  # noqa: E402
 
 VOCABULARY = 20000
@@ -85,17 +84,7 @@ def show_ragged(library):
     return equal
 
 
-def peak_memory(reset=False):
-    """Largest resident size of this process so far, or since the last reset."""
-    if reset:
-        # What was freed is given back first, lest a run use it unseen.
-        ctypes.CDLL(None).malloc_trim(0)
-        pathlib.Path("/proc/self/clear_refs").write_text("5")
-    status = pathlib.Path("/proc/self/status").read_text()
-    return 1024 * int(re.search(r"VmHWM:\s*(\d+) kB", status)[1])
-
-
-def measure(output, naive, length, queue):
+def measure(output, naive, length):
     """In a process of its own: bytes that the run needs, by the library and by the
     system, and seconds of the second of two runs."""
     library = load(output, naive)
@@ -109,17 +98,7 @@ def measure(output, naive, length, queue):
     after = peak_memory()
     start = time.perf_counter()
     context.run(tokens=tokens, lengths=counts)
-    queue.put((workspace, after - before, time.perf_counter() - start))
-
-
-def isolated(*arguments):
-    context = multiprocessing.get_context("spawn")
-    queue = context.Queue()
-    process = context.Process(target=measure, args=(*arguments, queue))
-    process.start()
-    result = queue.get()
-    process.join()
-    return result
+    return workspace, after - before, time.perf_counter() - start
 
 
 def show_memory(output, lengths):
@@ -134,8 +113,8 @@ def show_memory(output, lengths):
         naive_bytes = naive_context.workspace_size(tokens=tokens, lengths=counts)
         naive_seconds = None
         if length <= NAIVE_UP_TO:
-            naive_seconds = isolated(output, True, length)[2]
-        workspace, resident, seconds = isolated(output, False, length)
+            naive_seconds = isolated(measure, output, True, length)[2]
+        workspace, resident, seconds = isolated(measure, output, False, length)
         scores = 4 * HEADS * length**2
         rows.append((length, scores, naive_bytes, workspace, resident, seconds, naive_seconds))
         print(

@@ -327,11 +327,12 @@ class Context:
 
 
 def read_safetensors(path):
-    """Arrays by name of a safetensors file that is trusted, floats only (those of bf16
-    as float32); the programs' own reader checks everything."""
+    """Arrays by name of a safetensors file that is trusted (those of bf16 as float32);
+    the programs' own reader checks everything."""
     kinds = {
         **{"F16": numpy.float16, "BF16": numpy.uint16},
         **{"F32": numpy.float32, "F64": numpy.float64},
+        **{"I32": numpy.int32, "I64": numpy.int64, "BOOL": numpy.bool_},
     }
     with open(path, "rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))

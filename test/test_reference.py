@@ -226,21 +226,28 @@ def test_errors(tmp_path):
 
 def test_data_that_is_refused(tmp_path):
     """Of the model above, which is given what fits but for one thing."""
-    base = None
-    for kind, content, _ in PARTS:
+    count = 0
+    for kind, content, line in PARTS:
         if kind == "gf":
             text = content
         elif kind == "given":
             base = {n: literal(v) for n, v in re.findall(r"^(\S+) = (.*)$", content, re.M)}
         elif kind == "given | message | hint":
-            break
+            folder = tmp_path / str(line)
+            folder.mkdir()
+            check_refusals(folder, text, base, content)
+            count += 1
+    assert count
+
+
+def check_refusals(tmp_path, text, base, rows):
     write_texts(tmp_path, {"m.gf": text})
     listed = gatefold("check", "m.gf", folder=tmp_path).stdout
     gatefold("compile", "m.gf", "-o", "libm.so", folder=tmp_path)
     for name, shape in re.findall(r"^  parameter  (\S+): (\[.*?\])", listed, re.M):
         base[name] = numpy.zeros(literal(shape)).tolist()
     run(tmp_path, "libm.so", base)
-    for row, message, hint in content:
+    for row, message, hint in rows:
         given = dict(base)
         name, value = re.match(r"`(\S+)` (?:as|=) `(.*)`$", row).groups()
         if " as " in row:

@@ -291,15 +291,35 @@ def Gf_RowSoftmaxOp : Gf_RowOp<"row_softmax", [AttrSizedOperandSegments,
     s[n] + bias[n] is not -inf; the others have p = 0. m is the largest of those
     s[n] + bias[n]. A row without such a key is 0.
 
+    A second result is the natural logarithm of what the powers add up to,
+
+    `log_sum_exp = log(sum_n exp(s[n] + bias[n]) + exp(sink))`
+
+    in f32, or in f64 for scores of f64; -inf for a row without such a key, sink or not.
+
     ```mlir
     %p = gf.row_softmax %s where(%near : tensor<?xi1>) sink(%z : f32) : tensor<?xf32>
     ```
+    ```mlir
+    %p, %l = gf.row_softmax %s : tensor<?xf32>, tensor<f32>
+    ```
   }];
   let arguments = (ins Gf_Row:$scores, Optional<Gf_BoolRow>:$where, Optional<AnyFloat>:$sink);
-  let results = (outs Gf_Row:$result);
+  let results = (outs Gf_Row:$result, Optional<0DTensorOf<[F32, F64]>>:$log_sum_exp);
   let assemblyFormat = [{
     $scores (`where` `(` $where^ `:` type($where) `)`)? (`sink` `(` $sink^ `:` type($sink) `)`)?
-    attr-dict `:` type($scores)
+    attr-dict `:` type($scores) (`,` type($log_sum_exp)^)?
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$scores, "::mlir::Value":$where,
+                                 "::mlir::Value":$sink,
+                                 CArg<"::mlir::Type", "{}">:$logSumExp), [{
+    build($_builder, $_state, scores.getType(), logSumExp, scores, where, sink);
+  }]>];
+  let extraClassDeclaration = [{
+    /// The type of the weights, as of the scores.
+    ::mlir::RankedTensorType getType() { return getResult().getType(); }
+    /// That of a log-sum-exp of these scores.
+    static ::mlir::RankedTensorType getLogSumExpType(::mlir::Type scores);
   }];
   let hasCanonicalizer = 1;
 }

@@ -83,7 +83,20 @@ LogicalResult RowSoftmaxOp::verify() {
       return emitOpError("has a sink of type ")
              << sink.getType() << ", scores of type "
              << getType().getElementType();
+  if (Value logSumExp = getLogSumExp())
+    if (Type expected = getLogSumExpType(getType());
+        logSumExp.getType() != expected)
+      return emitOpError("has a log-sum-exp of type ")
+             << logSumExp.getType() << ", expected " << expected
+             << " with scores of type " << getType().getElementType();
   return success();
+}
+
+RankedTensorType RowSoftmaxOp::getLogSumExpType(Type scores) {
+  Type element = getElementTypeOrSelf(scores);
+  if (!element.isF64())
+    element = Float32Type::get(scores.getContext());
+  return RankedTensorType::get({}, element);
 }
 
 /// Every element is true, as far as can be seen.
@@ -113,11 +126,27 @@ struct DropTrueWhere : OpRewritePattern<RowSoftmaxOp> {
     return success();
   }
 };
+
+/// A log-sum-exp that nothing reads is not computed.
+struct DropLogSumExp : OpRewritePattern<RowSoftmaxOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(RowSoftmaxOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getLogSumExp() || !op.getLogSumExp().use_empty())
+      return failure();
+    auto simpler = RowSoftmaxOp::create(rewriter, op.getLoc(), op.getScores(),
+                                        op.getWhere(), op.getSink());
+    simpler->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    rewriter.replaceAllUsesWith(op.getResult(), simpler.getResult());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
 } // namespace
 
 void RowSoftmaxOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                                MLIRContext *context) {
-  patterns.add<DropTrueWhere>(context);
+  patterns.add<DropTrueWhere, DropLogSumExp>(context);
 }
 
 //===----------------------------------------------------------------------===//

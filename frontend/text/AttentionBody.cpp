@@ -153,6 +153,10 @@ static Item callSoftmax(Arguments &arguments) {
   if (sink)
     node.operands.push_back(sink->value);
   node.results.push_back(scores->value.type());
+  if (context.node->logSumExp)
+    node.results.push_back(
+        {scores->element() == Element::F64 ? Element::F64 : Element::F32,
+         {Size(context.query)}});
   return makeItem(Tensor{Value{&node, 0}, 0}, place);
 }
 

@@ -278,6 +278,15 @@ bool AttentionCall::evaluate() {
       return false;
     node->body.results.push_back(item.tensor()->value);
   }
+  for (const std::unique_ptr<Node> &inner : node->body.nodes)
+    if (llvm::isa<RowSoftmaxNode>(inner.get()))
+      softmaxes.push_back(inner.get());
+  if (logSumExp)
+    for (Node *softmax : softmaxes)
+      node->body.results.push_back(Value{softmax, 1});
+  if (weights)
+    for (Node *softmax : softmaxes)
+      node->body.results.push_back(Value{softmax, 0});
   return true;
 }
 
@@ -311,26 +320,12 @@ Item AttentionCall::result(unsigned index, ArrayRef<Size> own) {
 
 Item AttentionCall::results() {
   SmallVector<Shape> shapes; // own, of each result
-  auto add = [&](Element element, Shape own) {
-    TensorType type;
-    type.element = element;
-    type.shape = node->lead;
-    type.shape.append(own.begin(), own.end());
+  for (Value value : node->body.results) {
+    TensorType type{value.type().element, node->lead};
+    shapes.push_back(outside(value.type().shape));
+    llvm::append_range(type.shape, shapes.back());
     node->results.push_back(std::move(type));
-    shapes.push_back(std::move(own));
-  };
-  for (Value value : node->body.results)
-    add(value.type().element, outside(value.type().shape));
-  SmallVector<Element> softmaxes;
-  for (const std::unique_ptr<Node> &inner : node->body.nodes)
-    if (llvm::isa<RowSoftmaxNode>(inner.get()))
-      softmaxes.push_back(inner->results[0].element);
-  if (logSumExp)
-    for (Element element : softmaxes)
-      add(element == Element::F64 ? Element::F64 : Element::F32, {querySize});
-  if (weights)
-    for (Element element : softmaxes)
-      add(element, {querySize, keySize});
+  }
 
   unsigned index = 0;
   Tuple all;
@@ -344,7 +339,7 @@ Item AttentionCall::results() {
       for (Item &item : part.elements)
         all.elements.push_back(std::move(item));
   };
-  take(node->body.results.size(), false);
+  take(declaration.results.size(), false);
   if (logSumExp)
     take(softmaxes.size(), true);
   if (weights)

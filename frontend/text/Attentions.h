@@ -113,6 +113,7 @@ private:
   Size querySize, keySize;
   const Symbol *querySymbol = nullptr, *keySymbol = nullptr;
   AttentionNode *node = nullptr;
+  llvm::SmallVector<Node *> softmaxes; // of the body
   AttentionContext context;
 };
 

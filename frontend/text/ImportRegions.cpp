@@ -210,10 +210,6 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Importer::visit(const AttentionNode &node) {
-  if (node.logSumExp)
-    return refuse(node, "`lse=true`");
-  if (node.weights)
-    return refuse(node, "`weights=true`");
   if (resolve(node.keySize).isConstant(0))
     return refuse(node, "an attention over keys whose number is known to be 0");
   if (node.lengths &&
@@ -407,7 +403,13 @@ LogicalResult Importer::visitRow(const Node &node) {
         sink = tensor::ExtractOp::create(b, get(operand), zeros);
       }
     }
-    define(node, gatefold::RowSoftmaxOp::create(b, scores(), where, sink));
+    mlir::Type logSumExp;
+    if (node.results.size() > 1)
+      logSumExp = typeOf(node.results[1]);
+    auto operation =
+        gatefold::RowSoftmaxOp::create(b, scores(), where, sink, logSumExp);
+    for (auto [index, value] : llvm::enumerate(operation->getResults()))
+      define(node, value, index);
     return success();
   }
   case Node::Kind::RowNeighbours: {

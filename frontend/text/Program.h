@@ -292,7 +292,8 @@ struct RecurrenceNode : Node {
 /// pair (key heads, group) and keys have a 1 for the group. Arguments of the
 /// body, in order: queries [T, ..], keys [S, ..], pairs [T, S] (T or S may be
 /// 1), captures [..], with this attention's symbols. body.results: the results,
-/// [T, ..].
+/// [T, ..], those that are declared, then the log-sum-exp [T] and the weights
+/// [T, S] of each softmax, as far as they are asked for.
 struct AttentionNode : Node {
   GATEFOLD_NODE(Attention)
   Shape lead;
@@ -326,8 +327,8 @@ struct RowScoresNode : Node {
   GATEFOLD_NODE(RowScores)
 };
 /// operands: scores [T, S]; then where (bool, broadcast to [T, S]) if hasWhere,
-/// sink
-/// ([] or [T, 1]) if hasSink.
+/// sink ([] or [T, 1]) if hasSink; results: weights [T, S], and the log-sum-exp
+/// [T] if the attention gives it.
 struct RowSoftmaxNode : Node {
   GATEFOLD_NODE(RowSoftmax)
   bool hasWhere = false, hasSink = false;

@@ -33,7 +33,8 @@ public:
   Value product(Value vector, Value matrix, bool alongRows);
 
   Value lower(RowScoresOp op);
-  Value lower(RowSoftmaxOp op);
+  SmallVector<Value> lower(RowSoftmaxOp op);
+  Value makeLogSumExp(RowSoftmaxOp op, Value greatest, Value sum);
   Value lower(RowNeighboursOp op);
   Value lower(RowTopKOp op);
   Value lower(RowValuesOp op);
@@ -161,7 +162,35 @@ Value RowLowering::lower(RowValuesOp op) {
   return product(weights, values, /*alongRows=*/false);
 }
 
-Value RowLowering::lower(RowSoftmaxOp op) {
+/// log(sum of exp(scores) and exp(sink)), of the sum of exp(scores - greatest).
+/// The sum of none is 0, whose logarithm is -inf.
+Value RowLowering::makeLogSumExp(RowSoftmaxOp op, Value greatest, Value sum) {
+  Type element = op.getType().getElementType();
+  Value base = greatest;
+  Value isEmpty = arith::CmpFOp::create(
+      rewriter, loc, arith::CmpFPredicate::OEQ, sum, number(element, 0.0));
+  auto power = [&](Value exponent) -> Value {
+    Value difference = arith::SubFOp::create(rewriter, loc, exponent, base);
+    return math::ExpOp::create(rewriter, loc, difference);
+  };
+  if (Value sink = op.getSink()) {
+    base = arith::MaximumFOp::create(rewriter, loc, greatest, sink);
+    sum = arith::MulFOp::create(rewriter, loc, sum, power(greatest));
+    sum = arith::AddFOp::create(rewriter, loc, sum, power(sink));
+  }
+  Value logarithm = math::LogOp::create(rewriter, loc, sum);
+  logarithm = arith::AddFOp::create(rewriter, loc, base, logarithm);
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(element).getFloatSemantics();
+  Value none = number(element, APFloat::getInf(semantics, /*Negative=*/true));
+  Value result =
+      arith::SelectOp::create(rewriter, loc, isEmpty, none, logarithm);
+  return tensor::FromElementsOp::create(
+      rewriter, loc, cast<RankedTensorType>(op.getLogSumExp().getType()),
+      result);
+}
+
+SmallVector<Value> RowLowering::lower(RowSoftmaxOp op) {
   Type element = op.getType().getElementType();
   const llvm::fltSemantics &semantics =
       cast<FloatType>(element).getFloatSemantics();
@@ -204,21 +233,24 @@ Value RowLowering::lower(RowSoftmaxOp op) {
       reduce(powers, zero, [&](OpBuilder &builder, Value left, Value right) {
         return arith::AddFOp::create(builder, loc, left, right).getResult();
       });
+  SmallVector<Value> results(1);
+  if (op.getLogSumExp())
+    results.push_back(makeLogSumExp(op, greatest, total));
   if (Value sink = op.getSink()) {
     Value difference = arith::SubFOp::create(rewriter, loc, sink, greatest);
     Value power = math::ExpOp::create(rewriter, loc, difference);
     total = arith::AddFOp::create(rewriter, loc, total, power);
   }
   // A row without a key has only hidden scores, and is 0.
-  return map(element, {scores, powers},
-             [&](OpBuilder &builder, Value, ValueRange values) {
-               Value share =
-                   arith::DivFOp::create(builder, loc, values[1], total);
-               return arith::SelectOp::create(builder, loc,
-                                              isHidden(builder, values[0]),
-                                              zero, share)
-                   .getResult();
-             });
+  results[0] =
+      map(element, {scores, powers},
+          [&](OpBuilder &builder, Value, ValueRange values) {
+            Value share = arith::DivFOp::create(builder, loc, values[1], total);
+            return arith::SelectOp::create(
+                       builder, loc, isHidden(builder, values[0]), zero, share)
+                .getResult();
+          });
+  return results;
 }
 
 Value RowLowering::lower(RowNeighboursOp op) {
@@ -357,11 +389,15 @@ LogicalResult gatefold::lowerRowOperation(Operation *op,
   }
   rewriter.setInsertionPoint(op);
   RowLowering lowering(op, context, rewriter);
-  Value result = TypeSwitch<Operation *, Value>(op)
-                     .Case<RowScoresOp, RowSoftmaxOp, RowNeighboursOp,
-                           RowTopKOp, RowValuesOp, RowVisibleOp>(
-                         [&](auto row) { return lowering.lower(row); });
-  rewriter.replaceOp(
-      op, castTo(rewriter, op->getLoc(), result, op->getResult(0).getType()));
+  using Results = SmallVector<Value>;
+  Results results =
+      TypeSwitch<Operation *, Results>(op)
+          .Case<RowSoftmaxOp>([&](auto row) { return lowering.lower(row); })
+          .Case<RowScoresOp, RowNeighboursOp, RowTopKOp, RowValuesOp,
+                RowVisibleOp>(
+              [&](auto row) { return Results{lowering.lower(row)}; });
+  for (auto [value, result] : llvm::zip_equal(results, op->getResults()))
+    value = castTo(rewriter, op->getLoc(), value, result.getType());
+  rewriter.replaceOp(op, results);
   return success();
 }

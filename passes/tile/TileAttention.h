@@ -246,6 +246,7 @@ private:
   mlir::Value makeVisible();
   void addSegments(llvm::SmallVectorImpl<TileInput> &inputs);
   mlir::Value seenHere(mlir::OpBuilder &builder, mlir::ValueRange values);
+  void giveLogSumExp(RowSoftmaxOp softmax, mlir::Value base, mlir::Value sum);
 
 protected:
   AttentionOp op;

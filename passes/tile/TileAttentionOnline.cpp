@@ -199,9 +199,10 @@ LogicalResult AttentionTiling::makeRowsOnline() {
   llvm::DenseMap<Value, Value> denominators;
   for (auto [index, softmax] : llvm::enumerate(softmaxes)) {
     loc = softmax.getLoc();
-    denominators[softmax.getResult()] =
-        makeDenominator(softmax, replaceEmpty(loop.getResult(2 * index)),
-                        loop.getResult(2 * index + 1));
+    Value base = replaceEmpty(loop.getResult(2 * index));
+    Value sum = loop.getResult(2 * index + 1);
+    giveLogSumExp(softmax, base, sum);
+    denominators[softmax.getResult()] = makeDenominator(softmax, base, sum);
   }
   for (auto [product, sum] : llvm::zip(
            products, loop.getResults().drop_front(2 * softmaxes.size()))) {

@@ -141,6 +141,7 @@ void OnlineForm::place(Operation *inner) {
     if (readsWeights)
       return refuse(inner, "the sum of another softmax");
     weights[inner->getResult(0)].insert(inner->getResult(0));
+    sums.insert_range(inner->getResults().drop_front());
     return;
   }
   if (readsWeights) {

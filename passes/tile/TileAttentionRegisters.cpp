@@ -295,8 +295,10 @@ void AttentionRegisters::makeKeys(ArrayRef<Operation *> inside,
   llvm::DenseMap<Value, Value> inverses;
   for (auto [index, softmax] : llvm::enumerate(softmaxes)) {
     loc = softmax.getLoc();
-    inverses[softmax.getResult()] = invert(
-        softmax, {loop.getResult(2 * index), loop.getResult(2 * index + 1)});
+    RunningSoftmax known = {loop.getResult(2 * index),
+                            loop.getResult(2 * index + 1)};
+    giveLogSumExp(softmax, known);
+    inverses[softmax.getResult()] = invert(softmax, known);
   }
   for (auto [product, sum] : llvm::zip(
            products, loop.getResults().drop_front(2 * softmaxes.size()))) {

@@ -165,6 +165,7 @@ private:
   mlir::Value scale(mlir::Value value, mlir::Value factor);
   mlir::Value baseOf(mlir::Value largest);
   mlir::Value passKeys(RowSoftmaxOp softmax, RunningSoftmax &known);
+  void giveLogSumExp(RowSoftmaxOp softmax, const RunningSoftmax &known);
   mlir::Value invert(RowSoftmaxOp softmax, const RunningSoftmax &known);
 
   /// Whether blocks of keys may hold columns behind the end or before the first

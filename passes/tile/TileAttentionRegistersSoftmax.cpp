@@ -209,6 +209,37 @@ Value AttentionRegisters::passKeys(RowSoftmaxOp softmax,
   return factor;
 }
 
+/// The log-sum-exp, if the softmax gives it. The sum of none is 0, whose
+/// logarithm is -inf.
+void AttentionRegisters::giveLogSumExp(RowSoftmaxOp softmax,
+                                       const RunningSoftmax &known) {
+  if (!softmax.getLogSumExp())
+    return;
+  Type element = softmax.getType().getElementType();
+  Value base = scale(baseOf(known.largest), scoresOf(softmax).second);
+  Value greatest = base, whole = known.sum;
+  if (Value sink = softmax.getSink()) {
+    Value given = stretch(vectorOf(sink), queryBlock, 1);
+    greatest = arith::MaximumFOp::create(rewriter, loc, base, given);
+    auto power = [&](Value exponent) -> Value {
+      return math::ExpOp::create(
+          rewriter, loc,
+          arith::SubFOp::create(rewriter, loc, exponent, greatest));
+    };
+    whole = arith::AddFOp::create(
+        rewriter, loc, arith::MulFOp::create(rewriter, loc, whole, power(base)),
+        power(given));
+  }
+  Value logarithm = arith::AddFOp::create(
+      rewriter, loc, greatest, math::LogOp::create(rewriter, loc, whole));
+  Value isEmpty =
+      arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::OEQ, known.sum,
+                            splat(number(element, 0.0), queryBlock, 1));
+  Value hidden = splat(negativeInfinity(rewriter, loc, element), queryBlock, 1);
+  setVector(softmax.getLogSumExp(),
+            arith::SelectOp::create(rewriter, loc, isEmpty, hidden, logarithm));
+}
+
 /// 1 / sum of each query. The sum of none counts as 1: its powers are 0. A
 /// large sink is bounded, so that the inverse is a normal number.
 Value AttentionRegisters::invert(RowSoftmaxOp softmax,

@@ -284,6 +284,54 @@ std::pair<Value, Value> AttentionTiling::makePowers(Value scores, bool isOwned,
   return {made[0], made[1]};
 }
 
+/// The log-sum-exp, if the softmax gives it: log(sum of exp(scores) and
+/// exp(sink)), of the sum of exp(scores - base). The sum of none is 0, whose
+/// logarithm is -inf.
+void AttentionTiling::giveLogSumExp(RowSoftmaxOp softmax, Value base,
+                                    Value sum) {
+  if (!softmax.getLogSumExp())
+    return;
+  Type element = softmax.getType().getElementType();
+  AffineMap column = mapOf({0}, 1);
+  Value sink = softmax.getSink();
+  bool isSinkPerQuery = sink && body.isPerQuery(sink);
+  SmallVector<TileInput> inputs = {{base, column}, {sum, column}};
+  if (isSinkPerQuery)
+    inputs.push_back({tileOf(sink).value, column});
+  Value output = destinations.lookup(softmax.getLogSumExp());
+  bool isOwned = !output;
+  if (isOwned)
+    output = makeColumn(element);
+  Value hidden = negativeInfinity(rewriter, loc, element);
+  Value zero = number(element, 0.0);
+  Value result = makeGeneric(
+      inputs, {{output, column}}, /*reducesKeys=*/false,
+      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+        Value greatest = values[0], whole = values[1];
+        if (sink) {
+          Value given = isSinkPerQuery ? values[2] : tileOf(sink).value;
+          greatest = arith::MaximumFOp::create(builder, loc, values[0], given);
+          auto power = [&](Value exponent) -> Value {
+            return math::ExpOp::create(
+                builder, loc,
+                arith::SubFOp::create(builder, loc, exponent, greatest));
+          };
+          whole = arith::AddFOp::create(
+              builder, loc,
+              arith::MulFOp::create(builder, loc, whole, power(values[0])),
+              power(given));
+        }
+        Value logarithm = arith::AddFOp::create(
+            builder, loc, greatest, math::LogOp::create(builder, loc, whole));
+        Value isEmpty = arith::CmpFOp::create(
+            builder, loc, arith::CmpFPredicate::OEQ, values[1], zero);
+        return {
+            arith::SelectOp::create(builder, loc, isEmpty, hidden, logarithm)
+                .getResult()};
+      })[0];
+  tiles[softmax.getLogSumExp()] = {result, true, isOwned, {}};
+}
+
 /// The sum of none counts as 1: its powers are 0. A large sink is bounded, so
 /// that the inverse is a normal number.
 Value AttentionTiling::makeDenominator(RowSoftmaxOp softmax, Value base,
@@ -310,8 +358,10 @@ Value AttentionTiling::makeDenominator(RowSoftmaxOp softmax, Value base,
           whole = arith::AddFOp::create(builder, loc, whole, power);
           whole = arith::MinimumFOp::create(builder, loc, whole, most);
         }
+        // Of a row that sees nothing the sink does not matter, and a quotient of
+        // two sinks might not be finite.
         Value isEmpty = arith::CmpFOp::create(
-            builder, loc, arith::CmpFPredicate::OEQ, whole, zero);
+            builder, loc, arith::CmpFPredicate::OEQ, values.back(), zero);
         return {arith::SelectOp::create(builder, loc, isEmpty, one, whole)
                     .getResult()};
       })[0];
@@ -324,6 +374,7 @@ void AttentionTiling::lower(RowSoftmaxOp softmax) {
   Value base = replaceEmpty(findLargest(scores));
   auto [powers, sum] = makePowers(scores, isOwned, base,
                                   makeColumn(element, number(element, 0.0)));
+  giveLogSumExp(softmax, base, sum);
   tiles[softmax.getResult()] = {powers, true, true,
                                 makeDenominator(softmax, base, sum)};
 }

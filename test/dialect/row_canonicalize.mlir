@@ -18,6 +18,22 @@ func.func @splat(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %n: index, %s: tensor
 
 // -----
 
+// A log-sum-exp that nothing reads.
+// CHECK-LABEL: func @log_sum_exp
+func.func @log_sum_exp(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %s: tensor<?xf32>, %z: f32) -> tensor<?x8xf32> {
+  %o = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<?x8xf32>) -> tensor<?x8xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %row: index, %position: index):
+    // CHECK: %[[P:.*]] = gf.row_softmax %{{.*}} sink(%{{.*}} : f32) {note} : tensor<?xf32>{{$}}
+    // CHECK-NEXT: gf.row_values %[[P]]
+    %p, %l = gf.row_softmax %s sink(%z : f32) {note} : tensor<?xf32>, tensor<f32>
+    %y = gf.row_values %p, %kr : tensor<?xf32>, tensor<?x8xf32> -> tensor<8xf32>
+    gf.yield %y : tensor<8xf32>
+  }
+  return %o : tensor<?x8xf32>
+}
+
+// -----
+
 // The same, as linalg spells it.
 // CHECK-LABEL: func @filled
 func.func @filled(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %n: index, %s: tensor<?xf32>) -> tensor<?x8xf32> {

@@ -154,6 +154,18 @@ func.func @softmax_sink(%q: tensor<?x8xf32>, %k: tensor<5x8xf32>, %x: tensor<5x9
 
 // -----
 
+func.func @log_sum_exp(%q: tensor<?x8xf32>, %k: tensor<5x8xf32>, %z: tensor<5xf32>) -> tensor<?x8xf32> {
+  %o = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<5x8xf32>) -> tensor<?x8xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<5x8xf32>, %row: index, %position: index):
+    // expected-error @+1 {{has a log-sum-exp of type 'tensor<f64>', expected 'tensor<f32>' with scores of type 'f32'}}
+    %s, %l = gf.row_softmax %z : tensor<5xf32>, tensor<f64>
+    gf.yield %qr : tensor<8xf32>
+  }
+  return %o : tensor<?x8xf32>
+}
+
+// -----
+
 func.func @neighbours_even(%q: tensor<?x8xf32>, %k: tensor<5x8xf32>, %x: tensor<5x9xf32>, %y: tensor<6x8xf32>,
     %z: tensor<5xf32>, %w: tensor<6xi1>, %d: f64) -> tensor<?x8xf32> {
   %o = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<5x8xf32>) -> tensor<?x8xf32> {

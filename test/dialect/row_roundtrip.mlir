@@ -6,9 +6,9 @@
 
 // CHECK-LABEL: func @rows
 func.func @rows(%q: tensor<?x8xbf16>, %k: tensor<?x8xbf16>, %v: tensor<?x4xbf16>, %sink: f32)
-    -> tensor<?x4xbf16> {
-  %o = gf.attention queries(%q : tensor<?x8xbf16>) keys(%k, %v : tensor<?x8xbf16>, tensor<?x4xbf16>)
-      -> tensor<?x4xbf16> {
+    -> (tensor<?x4xbf16>, tensor<?xf32>) {
+  %o, %logs = gf.attention queries(%q : tensor<?x8xbf16>) keys(%k, %v : tensor<?x8xbf16>, tensor<?x4xbf16>)
+      -> (tensor<?x4xbf16>, tensor<?xf32>) {
   ^row(%qr: tensor<8xbf16>, %kr: tensor<?x8xbf16>, %vr: tensor<?x4xbf16>, %row: index, %position: index):
     // CHECK: %[[S:.*]] = gf.row_scores %{{.*}}, %{{.*}} {note} : tensor<8xbf16>, tensor<?x8xbf16> -> tensor<?xf32>
     %s = gf.row_scores %qr, %kr {note} : tensor<8xbf16>, tensor<?x8xbf16> -> tensor<?xf32>
@@ -32,10 +32,13 @@ func.func @rows(%q: tensor<?x8xbf16>, %k: tensor<?x8xbf16>, %v: tensor<?x4xbf16>
     %p2 = gf.row_softmax %p1 sink(%sink : f32) : tensor<?xf32>
     // CHECK: %[[P:.*]] = gf.row_softmax %{{.*}} where(%[[C]] : tensor<?xi1>) sink(%{{.*}} : f32) {note} : tensor<?xf32>
     %p3 = gf.row_softmax %p2 where(%c : tensor<?xi1>) sink(%sink : f32) {note} : tensor<?xf32>
-    %p4 = arith.select %seen, %p3, %p2 : tensor<?xi1>, tensor<?xf32>
+    // CHECK: %{{.*}}, %[[L:.*]] = gf.row_softmax %{{.*}} sink(%{{.*}} : f32) : tensor<?xf32>, tensor<f32>
+    %p5, %l = gf.row_softmax %m sink(%sink : f32) : tensor<?xf32>, tensor<f32>
+    %p4 = arith.select %seen, %p3, %p5 : tensor<?xi1>, tensor<?xf32>
     // CHECK: gf.row_values %{{.*}}, %{{.*}} : tensor<?xf32>, tensor<?x4xbf16> -> tensor<4xbf16>
     %y = gf.row_values %p4, %vr : tensor<?xf32>, tensor<?x4xbf16> -> tensor<4xbf16>
-    gf.yield %y : tensor<4xbf16>
+    // CHECK: gf.yield %{{.*}}, %[[L]] : tensor<4xbf16>, tensor<f32>
+    gf.yield %y, %l : tensor<4xbf16>, tensor<f32>
   }
-  return %o : tensor<?x4xbf16>
+  return %o, %logs : tensor<?x4xbf16>, tensor<?xf32>
 }

@@ -204,6 +204,44 @@ def test_against_float64(tmp_path, view, element):
                     )
 
 
+STATISTICS = f"""import attention
+{OWN}
+model m(
+  q: [B, {HEADS}, T, {WIDTH}], k: [B, {HEADS}, S, {WIDTH}], v: [B, {HEADS}, S, {VALUES}],
+  g: [B, 1, T, 1], z: [], n: i64[B], o: i64[B]
+) -> (plain: f32[B, {HEADS}, T], sink: f32[B, {HEADS}, T], tanh: f32[B, {HEADS}, T], output: [B, {HEADS}, T, {VALUES}]) {{
+  a, plain = dot_product(q, k, v, causal=true, lengths=n, offset=o, lse=true)
+  b, (sink, own) = sinks(q, k, v, 40 * z, g, lse=true)
+  return plain, sink, own, a + b
+}}
+"""
+
+
+@pytest.mark.parametrize("element", ["f32", "f16"])
+def test_log_sum_exp(tmp_path, element):
+    source = tmp_path / "m.gf"
+    source.write_text(STATISTICS)
+    queries, keys = 17, 70
+    given = inputs_of(numpy.random.default_rng(8), 2, queries, keys, HEADS, element)
+    given = {name: given[name] for name in ("q", "k", "v", "g", "z", "n", "o")}
+    given["n"], given["o"] = numpy.array([keys, 0]), numpy.array([-3, 9])
+    found = run(tmp_path, source, given, element, ("plain", "sink", "tanh"), "registers")
+    rtol, atol = TOLERANCES[element]
+    wide = {name: array.astype(numpy.float64) for name, array in given.items()}
+    for b in range(2):
+        for h in range(HEADS):
+            s = wide["q"][b, h] @ wide["k"][b, h].T / numpy.sqrt(WIDTH)
+            seen = attentions.visible(queries, keys, causal=True, offset=given["o"][b], length=given["n"][b])
+            everything = numpy.ones_like(seen)
+            some = everything & (numpy.arange(keys)[None, :] % 3 != 1)
+            for name, expected in {
+                "plain": attentions.log_sum_exp(s, seen),
+                "sink": attentions.log_sum_exp(s, everything, 40 * wide["z"]),
+                "tanh": attentions.log_sum_exp(numpy.tanh(s), some, wide["g"][b, 0]),
+            }.items():
+                numpy.testing.assert_allclose(found[name][b, h], expected, rtol, atol, err_msg=name)
+
+
 def test_against_rows_in_memory(tmp_path):
     """The two algorithms of one program differ by rounding alone."""
     source = tmp_path / "m.gf"

@@ -54,6 +54,21 @@ def softmax(scores, seen, sink=None):
     return result
 
 
+def log_sum_exp(scores, seen, sink=None):
+    """Of the seen keys of each row, and its sink; -inf where the row sees none."""
+    scores = scores + bias
+    seen = seen & (scores != -numpy.inf)
+    result = numpy.full(len(scores), -numpy.inf)
+    if sink is not None:
+        sink = numpy.broadcast_to(sink, (len(scores), 1))
+    for i, row in enumerate(seen):
+        if row.any():
+            result[i] = numpy.logaddexp.reduce(scores[i, row])
+            if sink is not None:
+                result[i] = numpy.logaddexp(result[i], sink[i, 0])
+    return result
+
+
 def top_k(scores, seen, count=None, fraction=None):
     """The largest seen scores of each row, ties to the lowest index."""
     kept = numpy.zeros(scores.shape, bool)

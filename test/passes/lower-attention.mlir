@@ -104,3 +104,28 @@ func.func @reached(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %n: tensor<i64>) ->
   }
   return %y : tensor<?xf32>
 }
+
+// -----
+
+// The log-sum-exp of a row: its largest score and the logarithm of the sum of powers; -inf
+// where that is 0.
+// CHECK-LABEL: func @log_sum_exp
+func.func @log_sum_exp(%q: tensor<3x8xf32>, %k: tensor<5x8xf32>) -> (tensor<3x8xf32>, tensor<3xf32>) {
+  // CHECK: %[[LARGEST:.*]] = tensor.extract %{{.*}}[] : tensor<f32>
+  // CHECK: %[[SUM:.*]] = tensor.extract %{{.*}}[] : tensor<f32>
+  // CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[SUM]], %cst
+  // CHECK: %[[LOG:.*]] = math.log %[[SUM]] : f32
+  // CHECK: %[[ALL:.*]] = arith.addf %[[LARGEST]], %[[LOG]]
+  // CHECK: %[[RESULT:.*]] = arith.select %[[NONE]], %{{.*}}, %[[ALL]]
+  // CHECK: %[[ROW:.*]] = tensor.from_elements %[[RESULT]] : tensor<f32>
+  // CHECK: tensor.insert_slice %[[ROW]] into %{{.*}} : tensor<f32> into tensor<3xf32>
+  %y, %l = gf.attention queries(%q : tensor<3x8xf32>) keys(%k : tensor<5x8xf32>)
+      -> (tensor<3x8xf32>, tensor<3xf32>) {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<5x8xf32>, %row: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<5x8xf32> -> tensor<5xf32>
+    %p, %l = gf.row_softmax %s : tensor<5xf32>, tensor<f32>
+    %y = gf.row_values %p, %kr : tensor<5xf32>, tensor<5x8xf32> -> tensor<8xf32>
+    gf.yield %y, %l : tensor<8xf32>, tensor<f32>
+  }
+  return %y, %l : tensor<3x8xf32>, tensor<3xf32>
+}

@@ -148,3 +148,27 @@ func.func @largest(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> tensor<?x8xf32> 
   }
   return %y : tensor<?x8xf32>
 }
+
+// -----
+
+// The log-sum-exp is known when all keys have passed.
+// CHECK-LABEL: func @log_sum_exp
+func.func @log_sum_exp(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?xf32>) {
+  // CHECK: %[[ALL:.*]]:3 = scf.for
+  // CHECK: scf.yield
+  // CHECK: %[[BASE:.*]] = linalg.generic {{.*}} outs(%[[ALL]]#0
+  // CHECK: %[[LOG:.*]] = linalg.generic {{.*}} ins(%[[BASE]], %[[ALL]]#1
+  // CHECK: math.log
+  // CHECK: linalg.generic {{.*}} outs(%[[ALL]]#1
+  // CHECK: tensor.insert_slice %[[LOG]] into
+  %y, %l = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<?x8xf32>)
+      attributes {gf.algorithm = "online", gf.query_block = 24, gf.key_block = 128}
+      -> (tensor<?x8xf32>, tensor<?xf32>) {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %row: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
+    %p, %l = gf.row_softmax %s : tensor<?xf32>, tensor<f32>
+    %y = gf.row_values %p, %kr : tensor<?xf32>, tensor<?x8xf32> -> tensor<8xf32>
+    gf.yield %y, %l : tensor<8xf32>, tensor<f32>
+  }
+  return %y, %l : tensor<?x8xf32>, tensor<?xf32>
+}

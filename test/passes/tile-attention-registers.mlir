@@ -151,3 +151,26 @@ func.func @window(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %z: tensor<f32>) -> 
   }
   return %y : tensor<?xf32>
 }
+
+// -----
+
+// The log-sum-exp is known when all keys have passed, in registers as the rest.
+// CHECK-LABEL: func @log_sum_exp
+// CHECK: %[[SUMS:.*]]:3 = scf.for
+// CHECK: %[[LOG:.*]] = math.log %[[SUMS]]#1 : vector<128x1xf32>
+// CHECK: %[[ALL:.*]] = arith.addf %{{.*}}, %[[LOG]]
+// CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[SUMS]]#1
+// CHECK: %[[RESULT:.*]] = arith.select %[[NONE]], %{{.*}}, %[[ALL]]
+// CHECK: vector.transfer_write %[[RESULT]], %{{.*}} : vector<128x1xf32>, tensor<?x1xf32>
+func.func @log_sum_exp(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?xf32>) {
+  %y, %l = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<?x8xf32>)
+      attributes {gf.algorithm = "registers", gf.query_block = 128, gf.key_block = 32}
+      -> (tensor<?x8xf32>, tensor<?xf32>) {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %row: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
+    %p, %l = gf.row_softmax %s : tensor<?xf32>, tensor<f32>
+    %y = gf.row_values %p, %kr : tensor<?xf32>, tensor<?x8xf32> -> tensor<8xf32>
+    gf.yield %y, %l : tensor<8xf32>, tensor<f32>
+  }
+  return %y, %l : tensor<?x8xf32>, tensor<?xf32>
+}

@@ -192,3 +192,35 @@ func.func @half(%q: tensor<3x8xf16>, %k: tensor<5x8xf16>) -> tensor<3x5xf16> {
   }
   return %y : tensor<3x5xf16>
 }
+
+// -----
+
+// The log-sum-exp comes of the largest scores and the sums of powers, before the division. A
+// row of weights is a result as others are; then all keys are looked at.
+// REMARK: remark: {{.*}}attention: resident, 24 query rows, 1 map, keys in panels of 64, no key left out for 'gf.yield'"
+// CHECK-LABEL: func @statistics
+func.func @statistics(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?xf32>, tensor<?x?xf32>) {
+  // CHECK: %[[LARGEST:.*]] = linalg.generic {{.*}}"parallel", "reduction"]}
+  // CHECK: arith.maximumf
+  // CHECK: %[[BASE:.*]] = linalg.generic {{.*}} outs(%[[LARGEST]]
+  // CHECK: %[[POWERS:.*]]:2 = linalg.generic {{.*}} ins(%[[BASE]]
+  // CHECK: math.exp
+  // CHECK: %[[LOG:.*]] = linalg.generic {{.*}} ins(%[[BASE]], %[[POWERS]]#1
+  // CHECK: math.log
+  // CHECK: arith.cmpf oeq
+  // CHECK: %[[SUM:.*]] = linalg.generic {{.*}} outs(%[[POWERS]]#1
+  // CHECK: %[[INVERSE:.*]] = linalg.generic {{.*}} ins(%[[SUM]]
+  // CHECK: arith.divf
+  // CHECK: tensor.insert_slice %[[LOG]] into
+  // CHECK: %[[WEIGHTS:.*]] = linalg.generic {{.*}} ins(%[[POWERS]]#0, %[[INVERSE]]
+  // CHECK: tensor.insert_slice %[[WEIGHTS]] into
+  %y, %l, %w = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<?x8xf32>)
+      causal attributes {gf.algorithm = "resident"} -> (tensor<?x8xf32>, tensor<?xf32>, tensor<?x?xf32>) {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %row: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
+    %p, %l = gf.row_softmax %s : tensor<?xf32>, tensor<f32>
+    %y = gf.row_values %p, %kr : tensor<?xf32>, tensor<?x8xf32> -> tensor<8xf32>
+    gf.yield %y, %l, %p : tensor<8xf32>, tensor<f32>, tensor<?xf32>
+  }
+  return %y, %l, %w : tensor<?x8xf32>, tensor<?xf32>, tensor<?x?xf32>
+}

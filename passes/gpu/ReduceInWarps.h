@@ -18,9 +18,9 @@ namespace gatefold {
 /// threads of a warp. A warp computes all strips of its lanes side by side, a
 /// block spreads them over its warps; both join the same numbers in the same
 /// order.
-inline constexpr int64_t mostStrips = 8;
-inline constexpr int64_t rowPartials =
-    mostStrips * TargetDescription::warpThreads;
+inline constexpr int64_t rowPartials = TargetDescription::rowPartials;
+inline constexpr int64_t mostStrips =
+    rowPartials / TargetDescription::warpThreads;
 /// In shorter rows a lane has a few elements, for which no barrier is worth it.
 inline constexpr int64_t leastBlockColumns = 4 * rowPartials;
 

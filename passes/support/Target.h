@@ -55,6 +55,11 @@ struct TargetDescription {
 
   /// Threads of a warp.
   static constexpr int64_t warpThreads = 32;
+  /// Partial results of a row that is reduced: a warp has 8 of each lane.
+  static constexpr int64_t rowPartials = 8 * warpThreads;
+  /// Terms of a product that tensor cores add up in no order of their own, in
+  /// any type.
+  static constexpr int64_t productStep = 32;
   /// What gf-keep-sizes takes of a block's shared memory, at most; not in
   /// blockSharedBytes.
   static constexpr int64_t keptSizesBytes = 2 << 10;
@@ -83,6 +88,14 @@ struct TargetDescription {
   int64_t getKeyStep(mlir::Type float32) const {
     return std::max(vectorBytes, getPanelWidth(float32));
   }
+  /// The same of the keys that a block of queries looks at. On a GPU an element
+  /// of a row belongs to a partial result by its place in the row.
+  int64_t getFirstKeyStep(mlir::Type float32) const {
+    int64_t step = getKeyStep(float32);
+    return isGpu() ? std::max(step, rowPartials) : step;
+  }
+  /// The same of what products with an attention's values add up.
+  int64_t getFirstValueStep() const { return isGpu() ? productStep : 1; }
 
   /// `native`, `aarch64`, an LLVM processor name such as `x86-64-v3`, or a GPU
   /// such as `sm_80`; caches are those of this machine for `native`, else

@@ -126,6 +126,10 @@ protected:
   /// The last key before which a block of keys that begins at `key` may begin:
   /// sums along the keys then have the same order wherever blocks begin.
   mlir::Value alignKey(mlir::Value key);
+  mlir::Value alignDown(mlir::Value number, int64_t step);
+  /// Where products with the values begin, and whether what no query reaches is
+  /// 0 from there.
+  std::pair<mlir::Value, bool> findFirstValue(mlir::Value values);
   void findReach(uint64_t known);
   mlir::Value enterLoop(mlir::Value bound, mlir::Value step,
                         llvm::SmallVectorImpl<mlir::Value> &carried);
@@ -232,6 +236,7 @@ private:
   mlir::Value makeProduct(mlir::Value vector, mlir::Value matrix,
                           bool alongRows, mlir::Value sum = {});
   mlir::Value makeValuesBuffer(RowValuesOp op);
+  mlir::Value clearBefore(mlir::Value weights, mlir::Value column);
   mlir::Value multiplyValues(RowValuesOp op, mlir::Value weights,
                              mlir::Value output, mlir::Value sum);
   void divideValues(RowValuesOp op, mlir::Value sum, mlir::Value denominator);
@@ -255,6 +260,8 @@ protected:
   const TargetDescription &target;
   AttentionBody body;
   int64_t leadRank, queryBlock, keyBlock;
+  /// The first key of a block of queries is a multiple of it.
+  int64_t keyStep;
   /// Whether blocks look at the keys that they see only.
   bool cutsKeys;
   /// Whether keys and values are packed; for few queries that takes longer than

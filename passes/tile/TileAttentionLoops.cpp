@@ -30,6 +30,7 @@ AttentionTiling::AttentionTiling(AttentionOp op, IRRewriter &rewriter,
       leadRank(op.getLeadRank()), queryBlock(queryBlock),
       keyBlock(
           llvm::alignTo(keyBlock, target.getKeyStep(rewriter.getF32Type()))),
+      keyStep(target.getFirstKeyStep(rewriter.getF32Type())),
       cutsKeys(!body.getNeedsAllKeys()) {}
 
 //===----------------------------------------------------------------------===//
@@ -105,11 +106,12 @@ SmallVector<FixedIndex> AttentionTiling::fixLead(Value operand,
 // Which keys
 //===----------------------------------------------------------------------===//
 
-Value AttentionTiling::alignKey(Value key) {
-  Value step = constant(target.getKeyStep(rewriter.getF32Type()));
-  key = rewriter.createOrFold<arith::DivUIOp>(loc, key, step);
-  return rewriter.createOrFold<arith::MulIOp>(loc, key, step);
+Value AttentionTiling::alignDown(Value number, int64_t step) {
+  Value size = constant(step);
+  number = rewriter.createOrFold<arith::DivUIOp>(loc, number, size);
+  return rewriter.createOrFold<arith::MulIOp>(loc, number, size);
 }
+Value AttentionTiling::alignKey(Value key) { return alignDown(key, keyStep); }
 
 /// What is known of it once the leading indices of `known` are.
 void AttentionTiling::findReach(uint64_t known) {

@@ -31,7 +31,10 @@ using namespace gatefold;
 /// them.
 void AttentionTiling::findKeyBlock(const QueryBlock &whole, Value start) {
   Value size = constant(keyBlock);
-  block.first = greatest(start, whole.first);
+  // Keys that no query sees are left out where that moves no element of a row
+  // to another partial result.
+  bool keepsPlaces = keyBlock % keyStep == 0 || keyStep % keyBlock == 0;
+  block.first = keepsPlaces ? greatest(start, whole.first) : start;
   block.end = least(plus(start, size), whole.end);
   // Never more than in a block, which makes their room known before a run.
   block.columns = getAsOpFoldResult(least(size, minus(block.end, block.first)));

@@ -50,7 +50,7 @@ AttentionRegisters::AttentionRegisters(AttentionOp op, IRRewriter &rewriter,
                                        const TargetDescription &target,
                                        int64_t queryBlock, int64_t keyBlock)
     : AttentionTiling(op, rewriter, target, queryBlock, keyBlock) {
-  this->keyBlock = keyBlock;
+  this->keyBlock = keyStep = keyBlock;
   packs = false;
   for (Value operand : op->getOperands())
     if (Value given = getExtended(operand))

@@ -234,12 +234,29 @@ Value AttentionTiling::makeValuesBuffer(RowValuesOp op) {
                     type.getElementType());
 }
 
+/// A tile of weights with 0 in the first columns.
+Value AttentionTiling::clearBefore(Value weights, Value column) {
+  Value zero = number(getElementTypeOrSelf(weights), 0.0);
+  return makeGeneric(
+      {}, {{weights, mapOf({0, 1})}}, /*reducesKeys=*/false,
+      [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
+        Value at = linalg::IndexOp::create(builder, loc, 1);
+        Value isBefore = arith::CmpIOp::create(
+            builder, loc, arith::CmpIPredicate::slt, at, column);
+        return {arith::SelectOp::create(builder, loc, isBefore, zero, values[0])
+                    .getResult()};
+      })[0];
+}
+
 /// The product of weights with the values of the block's keys, made in `output`
 /// or, if there is one, added to `sum`.
 Value AttentionTiling::multiplyValues(RowValuesOp op, Value weights,
                                       Value output, Value sum) {
   // What lies behind the reach of every query is not read.
-  Value first = clamp(reach.reachFirst, block.first, block.end);
+  auto [panels, firstPacked] = valuePanels.lookup(op.getValues());
+  auto [firstValue, isFilled] = panels ? findFirstValue(op.getValues())
+                                       : std::pair(reach.reachFirst, false);
+  Value first = clamp(firstValue, block.first, block.end);
   Value end = clamp(reach.reachEnd, first, block.end);
   OpFoldResult count = getAsOpFoldResult(minus(end, first));
   bool readsAll = keyBlock == 0 && !hidesByPlace() && !reach.hasLength;
@@ -257,7 +274,6 @@ Value AttentionTiling::multiplyValues(RowValuesOp op, Value weights,
                                           strides);
   };
   Value known = cut(weights, 1, minus(first, block.first));
-  auto [panels, firstPacked] = valuePanels.lookup(op.getValues());
   if (!panels) {
     bool isPerQuery = body.isPerQuery(op.getValues());
     Value all = isPerQuery ? wholeTile(op.getValues())
@@ -265,6 +281,9 @@ Value AttentionTiling::multiplyValues(RowValuesOp op, Value weights,
     Value values = cut(all, isPerQuery ? 1 : 0, first);
     return makeProduct(known, values, /*alongRows=*/false, sum);
   }
+  // Where the values are 0 weights may be no numbers; those of a softmax are 0.
+  if (isFilled && !op.getWeights().getDefiningOp<RowSoftmaxOp>())
+    known = clearBefore(known, minus(reach.reachFirst, first));
   Value part = cut(panels, 1, minus(first, firstPacked));
   if (sum)
     output = sum;

@@ -133,8 +133,33 @@ Value AttentionTiling::firstPacked(const KeptValue &value) {
   bool isKnown = (body.getReachLead() & ~known) == 0;
   if (!isKnown || (!cutsKeys && value.form == KeptValue::Form::Keys))
     return constant(0);
-  return value.form == KeptValue::Form::Keys ? alignKey(reach.reachFirst)
-                                             : reach.reachFirst;
+  return value.form == KeptValue::Form::Keys
+             ? alignKey(reach.reachFirst)
+             : findFirstValue(value.value).first;
+}
+
+std::pair<Value, bool> AttentionTiling::findFirstValue(Value values) {
+  int64_t step = target.getFirstValueStep();
+  bool isKnown = (body.getReachLead() & ~body.getLead(values)) == 0;
+  if (step == 1 || !reach.first || !isKnown)
+    return {reach.reachFirst, false};
+  return {alignDown(reach.reachFirst, step), true};
+}
+
+/// The first steps of all panels become 0.
+static Value fillSteps(OpBuilder &builder, Location loc, Value panels,
+                       OpFoldResult steps) {
+  SmallVector<OpFoldResult> at(3, builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(3, builder.getIndexAttr(1));
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, panels);
+  sizes[1] = steps;
+  Value part =
+      tensor::ExtractSliceOp::create(builder, loc, panels, at, sizes, strides);
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(getElementTypeOrSelf(panels)));
+  Value filled = linalg::FillOp::create(builder, loc, zero, part).getResult(0);
+  return tensor::InsertSliceOp::create(builder, loc, filled, panels, at, sizes,
+                                       strides);
 }
 
 /// Packs into the first panels, or the first steps of all panels, of `output`.
@@ -160,6 +185,15 @@ Value AttentionTiling::pack(const KeptValue &value, Value output) {
                    : rewriter.createOrFold<arith::DivUIOp>(
                          loc, plus(keys, constant(width - 1)), constant(width));
     sizes[along] = getAsOpFoldResult(count);
+  }
+  if (along == 1 && isCut && findFirstValue(value.value).second) {
+    // Sums begin before what is read.
+    OpFoldResult before = getAsOpFoldResult(minus(reach.reachFirst, first));
+    Value keys = least(keyCount, minus(reach.reachEnd, reach.reachFirst));
+    from[0] = getAsOpFoldResult(reach.reachFirst);
+    size[0] = sizes[1] = getAsOpFoldResult(keys);
+    at[1] = before;
+    output = fillSteps(rewriter, loc, output, before);
   }
   Value source = tensor::ExtractSliceOp::create(
       rewriter, loc, matrix, from, size, ArrayRef(strides).drop_back());

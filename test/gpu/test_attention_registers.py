@@ -254,8 +254,9 @@ def test_against_rows_in_memory(tmp_path):
         numpy.testing.assert_allclose(found[name], other[name], rtol=2.6e-6, atol=2e-5, err_msg=name)
 
 
-def test_bits_do_not_depend_on_other_queries(tmp_path):
-    """A sequence at once and its end alone: blocks of keys begin at the same places."""
+@pytest.mark.parametrize("algorithm", ["registers", "resident", "online"])
+def test_bits_do_not_depend_on_other_queries(tmp_path, algorithm):
+    """A sequence at once and its end alone: blocks of keys, and sums along them, begin at the same places."""
     source = tmp_path / "m.gf"
     source.write_text(text("window", HEADS))
     given = inputs_of(numpy.random.default_rng(7), 1, 140, 140, HEADS, "f32")
@@ -265,23 +266,24 @@ def test_bits_do_not_depend_on_other_queries(tmp_path):
         end[name] = given[name][:, :, 90:]
     end["m"], end["b"], end["o"] = given["m"][:, :, 90:], given["b"][90:], numpy.array([90])
     names = VIEWS["window"][2]
-    whole = run(tmp_path, source, given, "f32", names, "registers")
-    part = run(tmp_path, source, end, "f32", names, "registers")
+    whole = run(tmp_path, source, given, "f32", names, algorithm)
+    part = run(tmp_path, source, end, "f32", names, algorithm)
     for name in names:
         numpy.testing.assert_array_equal(whole[name][:, :, 90:], part[name], err_msg=name)
 
 
-def test_what_no_query_sees_is_not_read(tmp_path):
+@pytest.mark.parametrize("algorithm", ["registers", "resident"])
+def test_what_no_query_sees_is_not_read(tmp_path, algorithm):
     """NaN in keys and values before the window and behind the length."""
     source = tmp_path / "m.gf"
     source.write_text(text("window", HEADS))
     given = inputs_of(numpy.random.default_rng(8), 1, 5, 100, HEADS, "f32")
     given["n"], given["o"] = numpy.array([93]), numpy.array([89])
     names = VIEWS["window"][2]
-    clean = run(tmp_path, source, given, "f32", names, "registers")
+    clean = run(tmp_path, source, given, "f32", names, algorithm)
     for name in ("k", "v"):
         given[name][:, :, :80] = numpy.nan
         given[name][:, :, 93:] = numpy.nan
-    found = run(tmp_path, source, given, "f32", names, "registers")
+    found = run(tmp_path, source, given, "f32", names, algorithm)
     for name in names:
         numpy.testing.assert_array_equal(found[name], clean[name], err_msg=name)

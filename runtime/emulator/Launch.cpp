@@ -152,6 +152,9 @@ void Launch::startBlock(Block &block, uint64_t number) {
                  uint32_t(number / grid.x / grid.y)};
   block.number = number;
   block.live = threadsPerBlock;
+  block.missingLanes.assign(warpsPerBlock, 0);
+  if (unsigned inLast = threadsPerBlock % warpSize)
+    block.missingLanes.back() = ~uint32_t(0) << inLast;
   block.mbarriers.clear();
   for (NamedBarrier &barrier : block.barriers)
     barrier = NamedBarrier();
@@ -291,6 +294,7 @@ void Launch::endStrand(Strand &strand) {
   --live;
   Block &block = *strand.block;
   --block.live;
+  block.missingLanes[strand.warp] |= uint32_t(1) << strand.lane;
   noteChange();
   // Those that wait for all threads wait for this one no longer.
   for (unsigned id = 0; id < Block::barrierCount; ++id)

@@ -124,6 +124,8 @@ struct Block {
   uint32_t number = 0, live = 0;
   uint64_t sharedBegin = 0;
   llvm::MutableArrayRef<Strand> threads;
+  /// Of each warp the lanes that have ended or never were.
+  std::vector<uint32_t> missingLanes;
   NamedBarrier barriers[barrierCount];
   std::map<uint64_t, MBarrier> mbarriers;
 };

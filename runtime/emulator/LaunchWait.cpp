@@ -41,8 +41,10 @@ void Launch::execute(Strand &strand, uint32_t number, uint32_t site,
 bool Launch::isWarpComplete(Strand &strand, MutableArrayRef<Lane *> lanes) {
   const Instruction &instruction = code.instructions[strand.instruction];
   MutableArrayRef<Strand> threads = strand.block->threads;
-  for (uint32_t rest = strand.mask; rest; rest &= rest - 1) {
-    unsigned lane = countr_zero(rest);
+  // The last lane first: in most orders it is the last to come.
+  for (uint32_t rest = strand.mask; rest;) {
+    unsigned lane = warpSize - 1 - countl_zero(rest);
+    rest &= ~(uint32_t(1) << lane);
     Strand &other = threads[strand.warp * warpSize + lane];
     if (other.status != Strand::Status::Warp ||
         other.instruction != strand.instruction || other.mask != strand.mask ||
@@ -67,16 +69,13 @@ void Launch::executeWarp(Strand &strand, Lane &lane) {
     return refuse("lane " + Twine(strand.lane) +
                   " executes it and is not in its mask 0x" +
                   utohexstr(strand.mask));
-  MutableArrayRef<Strand> threads = strand.block->threads;
-  for (uint32_t rest = strand.mask; rest; rest &= rest - 1) {
-    unsigned other = countr_zero(rest);
-    size_t number = strand.warp * warpSize + other;
-    if (number >= threads.size())
-      return refuse("lane " + Twine(other) + " of its mask 0x" +
-                    utohexstr(strand.mask) + " is no thread of the block");
-    if (threads[number].status == Strand::Status::Ended)
-      return refuse("lane " + Twine(other) + " of its mask 0x" +
-                    utohexstr(strand.mask) + " has ended");
+  Block &block = *strand.block;
+  if (uint32_t missing = strand.mask & block.missingLanes[strand.warp]) {
+    unsigned other = countr_zero(missing);
+    bool isThread = strand.warp * warpSize + other < block.threads.size();
+    return refuse("lane " + Twine(other) + " of its mask 0x" +
+                  utohexstr(strand.mask) +
+                  (isThread ? " has ended" : " is no thread of the block"));
   }
   strand.execution = &lane;
   strand.status = Strand::Status::Warp;

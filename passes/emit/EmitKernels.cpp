@@ -17,6 +17,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "passes/emit/KeepAcrossCalls.h"
 #include "passes/emit/OptimizeCode.h"
 #include "passes/gpu/Kernels.h"
 #include "passes/support/Target.h"
@@ -63,6 +64,13 @@ static void optimizeKernels(llvm::Module &module,
   tuning.LoopVectorization = false;
   tuning.SLPVectorization = false;
   llvm::PassBuilder builder(&machine, tuning);
+  // Behind all that finds values worth computing once.
+  builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager &passes,
+                                             llvm::OptimizationLevel,
+                                             llvm::ThinOrFullLTOPhase) {
+    passes.addPass(
+        KeepAcrossCallsPass(TargetDescription::keptAcrossCallsBytes));
+  });
   runThirdLevel(module, builder);
 }
 
@@ -139,6 +147,9 @@ gatefold::emitKernels(mlir::ModuleOp module, llvm::StringRef target,
     if (!function.isDeclaration() &&
         function.getCallingConv() != llvm::CallingConv::PTX_Kernel)
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  for (auto function : kernels.getOps<mlir::LLVM::LLVMFuncOp>())
+    if (function->hasAttr(vectorsName))
+      translated->getFunction(function.getName())->addFnAttr(greedyName);
   for (const llvm::Function &function : *translated)
     if (function.isDeclaration() && !function.isIntrinsic())
       return llvm::createStringError("the kernels call '%s', which no GPU has",

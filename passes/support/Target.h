@@ -63,6 +63,8 @@ struct TargetDescription {
   /// What gf-keep-sizes takes of a block's shared memory, at most; not in
   /// blockSharedBytes.
   static constexpr int64_t keptSizesBytes = 2 << 10;
+  /// The same of what lives across calls (passes/emit/KeepAcrossCalls.h).
+  static constexpr int64_t keptAcrossCallsBytes = 2 << 10;
   bool isGpu() const { return blockThreads != 0; }
 
   /// Whether a * b + c is one instruction: not in SSE.

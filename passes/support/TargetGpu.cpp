@@ -63,7 +63,8 @@ llvm::Expected<TargetDescription> gatefold::describeGpu(StringRef target) {
   // second cache each multiprocessor has its share.
   description.multiprocessorSharedBytes = gpu->sharedKilobytes << 10;
   description.blockSharedBytes =
-      ((gpu->sharedKilobytes - 1) << 10) - TargetDescription::keptSizesBytes;
+      ((gpu->sharedKilobytes - 1) << 10) - TargetDescription::keptSizesBytes -
+      TargetDescription::keptAcrossCallsBytes;
   description.firstCacheBytes = description.blockSharedBytes;
   description.secondCacheBytes =
       (gpu->secondCacheMegabytes << 20) / gpu->multiprocessors;

@@ -13,7 +13,7 @@ import tensor_counts
 
 THREADS = re.compile(r"\.(?:max|req)ntid (\d+)")
 DYNAMIC_SHARED = re.compile(r"\.extern\s+\.shared\b")
-SIZES_BYTES = 2048  # what gf-keep-sizes has of shared memory
+KEPT_BYTES = 4096  # of shared memory, for numbers that registers do not hold
 NUMBER = re.compile(r"(\w+) = (\d+) : i64")
 
 
@@ -55,7 +55,7 @@ def check_description(description, chip):
         ("multiprocessor_threads", known.threads),
         ("multiprocessor_registers", known.registers),
         ("multiprocessor_shared_bytes", known.shared_kilobytes << 10),
-        ("block_shared_bytes", known.block_shared_bytes - SIZES_BYTES),
+        ("block_shared_bytes", known.block_shared_bytes - KEPT_BYTES),
     ):
         if description.get(name) != expected:
             yield f"gf.target says {name} = {description.get(name)}, {chip} has {expected}"
@@ -83,15 +83,6 @@ def check_occupancy(functions, description, stated, ptx, chip):
             )
 
 
-def check_spills(spilled, allowed, found):
-    """`found` says what is spilled."""
-    if allowed and spilled < allowed // 2:
-        return [f"{spilled} bytes are spilled, SPILLED says {allowed}: set it down"]
-    if spilled > allowed or (found and not allowed):
-        return [*found, f"{spilled} bytes are spilled, {allowed} are known"]
-    return []
-
-
 def check(gatefold, program, chip, folder):
     """What is wrong, and a line about what was found."""
     stem = folder / f"{program.name}.{chip}"
@@ -109,11 +100,7 @@ def check(gatefold, program, chip, folder):
         for function in code
         if function.count(cubin.LOCAL)
     ]
-    errors = check_spills(
-        sum(function.spill_stores + function.spill_loads for function in functions),
-        programs.SPILLED.get((program.name, chip), 0),
-        [*complaints, *assembler.spills(functions), *local],
-    )
+    errors = [*complaints, *assembler.spills(functions), *local]
     description = described(schedule)
     stated = shared_bytes(nvvm)
     errors += check_description(description, chip)

@@ -28,30 +28,6 @@ class Attention:
     loops: int = 1
 
 
-# Programs and chips whose kernels still spill, and how many bytes of stores and loads at
-# most: numbers that live through calls of functions that take nearly all registers. Fewer
-# are an error, too, so that this falls to nothing.
-SPILLED = {
-    ("two-maps-f16", "sm_80"): 16,
-    ("two-maps-f16", "sm_120"): 136,
-    ("two-maps-f16", "sm_86"): 12,
-    ("two-maps-f16", "sm_89"): 12,
-    ("two-maps-f16", "sm_100"): 36,
-    ("two-maps-bf16", "sm_80"): 16,
-    ("own-attention", "sm_120"): 16,
-    ("transformer-layer-f32", "sm_80"): 248,
-    ("transformer-layer-f32", "sm_120"): 1656,
-    ("transformer-layer-f16", "sm_120"): 664,
-    ("lstm", "sm_120"): 128,
-    ("gru", "sm_120"): 16,
-    ("bidirectional", "sm_120"): 360,
-    ("product-f16", "sm_120"): 8,
-    ("convolution", "sm_80"): 16,
-    ("convolution", "sm_120"): 1312,
-    ("sentiment", "sm_80"): 828,
-}
-
-
 @dataclass(frozen=True)
 class Program:
     name: str

@@ -321,21 +321,3 @@ class TestTensorCounts:
         assert len(errors) == 1 and "in what is no product" in errors[0]
         # Beside an attention they may be its own.
         assert list(tensor_counts.check(program, MODULE, counted(gatefold_kernel_3=8))) == []
-
-
-class TestSpills:
-    FOUND = ["f: 8 bytes of spill stores"]
-
-    @pytest.mark.parametrize("spilled, allowed, found", [(0, 0, []), (8, 8, FOUND), (6, 8, FOUND)])
-    def test_known(self, spilled, allowed, found):
-        assert kernels.check_spills(spilled, allowed, found) == []
-
-    @pytest.mark.parametrize(
-        "spilled, allowed, what",
-        [(8, 0, "0 are known"), (12, 8, "8 are known"), (0, 8, "set it down")],
-    )
-    def test_faults(self, spilled, allowed, what):
-        assert what in kernels.check_spills(spilled, allowed, self.FOUND)[-1]
-
-    def test_nothing_spilled_but_on_the_stack(self):
-        assert kernels.check_spills(0, 0, ["f: 8 bytes on the stack"])

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- KeepAcrossCalls.cpp - What lives across calls in memory ------------===//
+//
+// A function that takes all registers leaves none for what its callers need
+// behind the call, nor for its own arguments, so the assembler spills both for
+// each thread. But they are the same in all threads of a block: one thread
+// writes them to shared memory, and each reads them where they are used.
+//
+//     barrier               nobody reads the last call's arguments any more
+//     thread 0 writes       arguments, and what the caller made before the call
+//     barrier
+//     call
+//
+// What a caller made in a block without such a call is written at the end of
+// that block, between barriers of its own. A value has one place and one
+// definition, so a place holds what its value was last; nothing is merged.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/emit/KeepAcrossCalls.h"
+#include "passes/emit/BlockUniformity.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
+using namespace gatefold;
+using namespace llvm;
+
+static constexpr unsigned sharedSpace = 3;
+static constexpr int64_t wordBytes = 8;
+
+static bool isBarrier(const Instruction &instruction) {
+  auto *call = dyn_cast<IntrinsicInst>(&instruction);
+  return call &&
+         call->getIntrinsicID() == Intrinsic::nvvm_barrier_cta_sync_aligned_all;
+}
+
+static CallInst *createBarrier(IRBuilder<> &builder) {
+  return builder.CreateIntrinsic(Intrinsic::nvvm_barrier_cta_sync_aligned_all,
+                                 {}, {builder.getInt32(0)});
+}
+
+/// Whether one word holds it.
+static bool fits(Type *type) {
+  return type->isPointerTy() || type->isFloatTy() || type->isDoubleTy() ||
+         (type->isIntegerTy() && type->getIntegerBitWidth() <= 64);
+}
+
+namespace {
+/// Words of shared memory, handed out one after another.
+class Words {
+public:
+  Words(Module &module, StringRef name)
+      : word(Type::getInt64Ty(module.getContext())),
+        array(new GlobalVariable(module, ArrayType::get(word, 0), false,
+                                 GlobalValue::InternalLinkage, nullptr, name,
+                                 nullptr, GlobalValue::NotThreadLocal,
+                                 sharedSpace)) {}
+
+  Constant *getPlace(unsigned index) {
+    count = std::max(count, index + 1);
+    return ConstantExpr::getGetElementPtr(
+        word, array, ConstantInt::get(word, static_cast<uint64_t>(index)));
+  }
+  /// Replaces the array by one of its size.
+  void finish() {
+    auto *type = ArrayType::get(word, count);
+    if (count != 0) {
+      auto *whole = new GlobalVariable(
+          *array->getParent(), type, false, GlobalValue::InternalLinkage,
+          PoisonValue::get(type), "", nullptr, GlobalValue::NotThreadLocal,
+          sharedSpace);
+      whole->setAlignment(Align(wordBytes));
+      whole->takeName(array);
+      array->replaceAllUsesWith(whole);
+    }
+    array->eraseFromParent();
+  }
+  unsigned count = 0;
+
+private:
+  Type *word;
+  GlobalVariable *array;
+};
+
+/// A value and where it is to be found.
+struct Kept {
+  Value *value;
+  Constant *place;
+};
+
+/// What is written in front of one instruction.
+struct Writes {
+  SmallVector<Kept> values;
+  /// Whether some of it may be read before all threads meet at a call.
+  bool isReadAtOnce = false;
+  /// Whether a loop comes to it again.
+  bool isRepeated = false;
+};
+
+class Keeper {
+public:
+  Keeper(Module &module, FunctionAnalysisManager &analyses, int64_t most)
+      : module(module), analyses(analyses), blockUniformity(analyses),
+        mostWords(most / wordBytes) {}
+  bool run();
+
+private:
+  void findGreedy();
+  void writeAll();
+  unsigned getLevel(Function *function);
+  void keepArguments(Function &function);
+  void keepValues(Function &function);
+  bool isGreedyCall(const Instruction &instruction) const {
+    auto *call = dyn_cast<CallInst>(&instruction);
+    return call && greedy.contains(call->getCalledFunction());
+  }
+  template <typename Range> auto findGreedyCall(Range &&instructions) const {
+    return find_if(instructions, [&](const Instruction &instruction) {
+      return isGreedyCall(instruction);
+    });
+  }
+  bool hasGreedyCall(BasicBlock &block) const {
+    return findGreedyCall(block) != block.end();
+  }
+  bool hasGreedyCall(const Loop &loop) const {
+    return any_of(loop.blocks(),
+                  [&](BasicBlock *block) { return hasGreedyCall(*block); });
+  }
+  Instruction *findPlace(const Use &use, LoopInfo &loops) const;
+  void readAtUses(const Kept &kept, ArrayRef<Use *> uses, LoopInfo &loops);
+  SmallVector<Use *> findUsesBehindCalls(Instruction &value,
+                                         bool &isReachedWithout) const;
+
+  Module &module;
+  FunctionAnalysisManager &analyses;
+  BlockUniformity blockUniformity;
+  int64_t mostWords;
+  /// Greedy functions, and those that call them, but no kernel.
+  SetVector<Function *> greedy;
+  DenseMap<Function *, unsigned> levels;
+  /// Arguments by level: those of functions that do not call one another are
+  /// in the same places.
+  SmallVector<std::unique_ptr<Words>> arguments;
+  /// Values of each caller.
+  SmallVector<std::unique_ptr<Words>> values;
+  /// Those whose arguments are in memory now.
+  SmallVector<Function *> withoutParameters;
+  /// What stands in front of calls and at the ends of blocks.
+  MapVector<Instruction *, Writes> writes;
+};
+} // namespace
+
+void Keeper::findGreedy() {
+  for (Function &function : module)
+    if (function.hasFnAttribute(greedyName) && !function.isDeclaration())
+      greedy.insert(&function);
+  for (unsigned i = 0; i < greedy.size(); ++i)
+    for (User *user : greedy[i]->users())
+      if (auto *call = dyn_cast<CallInst>(user))
+        if (Function *caller = call->getFunction();
+            caller->getCallingConv() != CallingConv::PTX_Kernel)
+          greedy.insert(caller);
+}
+
+/// How deep calls of greedy functions in it go.
+unsigned Keeper::getLevel(Function *function) {
+  if (auto found = levels.find(function); found != levels.end())
+    return found->second;
+  levels[function] = 0; // No function calls itself.
+  unsigned level = 0;
+  for (Instruction &instruction : instructions(function))
+    if (isGreedyCall(instruction))
+      level = std::max(
+          level, getLevel(cast<CallInst>(instruction).getCalledFunction()) + 1);
+  return levels[function] = level;
+}
+
+/// In front of the innermost loop, in which time goes; further out a register
+/// would hold it for long.
+Instruction *Keeper::findPlace(const Use &use, LoopInfo &loops) const {
+  auto *user = cast<Instruction>(use.getUser());
+  if (auto *merge = dyn_cast<PHINode>(user))
+    return merge->getIncomingBlock(use)->getTerminator();
+  Loop *loop = loops.getLoopFor(user->getParent());
+  if (!loop || !loop->isInnermost() || hasGreedyCall(*loop))
+    return user;
+  if (auto *source = dyn_cast<Instruction>(use.get());
+      source && loop->contains(source))
+    return user;
+  BasicBlock *before = loop->getLoopPreheader();
+  return before ? before->getTerminator() : user;
+}
+
+void Keeper::readAtUses(const Kept &kept, ArrayRef<Use *> uses,
+                        LoopInfo &loops) {
+  // The reads of each block, in order.
+  DenseMap<BasicBlock *, SmallVector<Instruction *>> known;
+  auto read = [&](Instruction *place) -> Value * {
+    SmallVector<Instruction *> &reads = known[place->getParent()];
+    for (Instruction *earlier : reads)
+      if (earlier->comesBefore(place) &&
+          findGreedyCall(
+              make_range(earlier->getIterator(), place->getIterator())) ==
+              place->getIterator())
+        return earlier;
+    IRBuilder<> builder(place);
+    Type *type = kept.value->getType();
+    Value *word = builder.CreateAlignedLoad(
+        type->isIntegerTy() ? builder.getInt64Ty() : type, kept.place,
+        Align(wordBytes));
+    auto *first = cast<Instruction>(word);
+    if (type->isIntegerTy())
+      word = builder.CreateTrunc(word, type);
+    reads.push_back(isa<Instruction>(word) ? cast<Instruction>(word) : first);
+    return word;
+  };
+  // A merge has one value for each block that it comes from, however many
+  // edges.
+  for (Use *use : uses)
+    use->set(read(findPlace(*use, loops)));
+}
+
+/// One thread does, in front of `place`.
+static void writeBefore(Instruction *place, ArrayRef<Kept> values) {
+  IRBuilder<> builder(place);
+  Value *thread = builder.CreateIntrinsic(Intrinsic::nvvm_read_ptx_sreg_tid_x,
+                                          ArrayRef<Type *>(), {});
+  Value *isFirst = builder.CreateICmpEQ(thread, builder.getInt32(0));
+  Instruction *writes =
+      SplitBlockAndInsertIfThen(isFirst, place->getIterator(), false);
+  builder.SetInsertPoint(writes);
+  for (const Kept &kept : values) {
+    Value *word = kept.value;
+    if (word->getType()->isIntegerTy())
+      word = builder.CreateZExt(word, builder.getInt64Ty());
+    builder.CreateAlignedStore(word, kept.place, Align(wordBytes));
+  }
+}
+
+/// Whether all threads meet between the begin of its block and the call, and
+/// nothing is written behind.
+static bool followsBarrier(const Instruction &call) {
+  for (const Instruction *before = call.getPrevNode(); before;
+       before = before->getPrevNode()) {
+    if (isBarrier(*before))
+      return true;
+    if (before->mayWriteToMemory())
+      return false;
+  }
+  return false;
+}
+
+/// Its callers meet at a barrier just before it. Nothing but arguments is read
+/// in front of one that goes.
+static void dropFirstBarrier(Function &function) {
+  for (Instruction &instruction :
+       make_early_inc_range(function.getEntryBlock())) {
+    if (isBarrier(instruction)) {
+      instruction.eraseFromParent();
+      return;
+    }
+    auto *load = dyn_cast<LoadInst>(&instruction);
+    bool isArgument = load && load->getPointerAddressSpace() == sharedSpace &&
+                      isa<Constant>(load->getPointerOperand());
+    if (instruction.mayReadOrWriteMemory() && !isArgument)
+      return;
+  }
+}
+
+/// Makes a function one without parameters.
+static void dropParameters(Function &function) {
+  Module &module = *function.getParent();
+  LLVMContext &context = module.getContext();
+  auto *type = FunctionType::get(function.getReturnType(), false);
+  Function *result = Function::Create(type, function.getLinkage(),
+                                      function.getAddressSpace(), "", &module);
+  module.getFunctionList().remove(result);
+  module.getFunctionList().insert(function.getIterator(), result);
+  result->setCallingConv(function.getCallingConv());
+  result->setAttributes(AttributeList::get(
+      context, function.getAttributes().getFnAttrs(), {}, {}));
+  result->removeFnAttr(Attribute::Memory);
+  result->splice(result->begin(), &function);
+  result->setSubprogram(function.getSubprogram());
+  function.setSubprogram(nullptr);
+  result->takeName(&function);
+  for (User *user : make_early_inc_range(function.users())) {
+    auto *call = cast<CallInst>(user);
+    auto *next = CallInst::Create(type, result, "", call->getIterator());
+    next->setCallingConv(call->getCallingConv());
+    next->setDebugLoc(call->getDebugLoc());
+    next->setTailCallKind(call->getTailCallKind());
+    call->replaceAllUsesWith(next);
+    call->eraseFromParent();
+  }
+  function.eraseFromParent();
+}
+
+void Keeper::keepArguments(Function &function) {
+  bool isSimple = all_of(function.users(), [&](User *user) {
+    auto *call = dyn_cast<CallInst>(user);
+    return call && call->getCalledFunction() == &function;
+  });
+  unsigned level = getLevel(&function);
+  while (arguments.size() <= level)
+    arguments.push_back(std::make_unique<Words>(
+        module, "gatefold_arguments_" + std::to_string(arguments.size())));
+  Words &words = *arguments[level];
+  int64_t more =
+      std::max<int64_t>(0, static_cast<int64_t>(function.arg_size()) -
+                               static_cast<int64_t>(words.count));
+  if (!isSimple || more > mostWords ||
+      !all_of(function.args(),
+              [](Argument &argument) { return fits(argument.getType()); }))
+    return;
+  mostWords -= more;
+  auto &loops = analyses.getResult<LoopAnalysis>(function);
+  for (auto [index, argument] : enumerate(function.args())) {
+    SmallVector<Use *> uses(make_pointer_range(argument.uses()));
+    Constant *place = words.getPlace(index);
+    readAtUses({&argument, place}, uses, loops);
+  }
+  withoutParameters.push_back(&function);
+}
+
+/// Uses that a path from the value comes to through a greedy call. Sets
+/// `isReachedWithout` if one of them has a path without, too.
+SmallVector<Use *> Keeper::findUsesBehindCalls(Instruction &value,
+                                               bool &isReachedWithout) const {
+  constexpr unsigned without = 1, behindCall = 2;
+  BasicBlock *home = value.getParent();
+  auto behind = [&](BasicBlock::iterator first, BasicBlock::iterator end) {
+    return findGreedyCall(make_range(first, end)) != end;
+  };
+  // How paths come to the begin of a block, and to its end.
+  DenseMap<BasicBlock *, unsigned> begins, ends;
+  SmallVector<BasicBlock *> work = {home};
+  while (!work.empty()) {
+    BasicBlock *block = work.pop_back_val();
+    unsigned end = begins.lookup(block);
+    if (block == home)
+      end = behind(value.getIterator(), block->end()) ? behindCall : without;
+    else if (hasGreedyCall(*block))
+      end = behindCall;
+    if (ends.lookup(block) == end)
+      continue;
+    ends[block] = end;
+    for (BasicBlock *next : successors(block)) {
+      if (next == home || (begins.lookup(next) | end) == begins.lookup(next))
+        continue;
+      begins[next] |= end;
+      work.push_back(next);
+    }
+  }
+  SmallVector<Use *> uses;
+  for (Use &use : value.uses()) {
+    auto *user = cast<Instruction>(use.getUser());
+    unsigned ways;
+    if (auto *merge = dyn_cast<PHINode>(user)) {
+      ways = ends.lookup(merge->getIncomingBlock(use));
+    } else {
+      BasicBlock *block = user->getParent();
+      auto first = block == home ? value.getIterator() : block->begin();
+      ways = behind(first, user->getIterator()) ? behindCall
+             : block == home                    ? without
+                                                : begins.lookup(block);
+    }
+    if ((ways & behindCall) == 0)
+      continue;
+    uses.push_back(&use);
+    isReachedWithout |= (ways & without) != 0;
+  }
+  return uses;
+}
+
+void Keeper::keepValues(Function &function) {
+  UniformityInfo uniformity = blockUniformity.analyze(function);
+  auto &loops = analyses.getResult<LoopAnalysis>(function);
+  values.push_back(
+      std::make_unique<Words>(module, (function.getName() + "_kept").str()));
+  Words &words = *values.back();
+  SmallVector<Instruction *> candidates;
+  for (Instruction &instruction : instructions(function))
+    if (fits(instruction.getType()) && !instruction.use_empty() &&
+        !uniformity.isDivergent(&instruction))
+      candidates.push_back(&instruction);
+  for (Instruction *value : candidates) {
+    // Not all threads need come to what another loop repeats.
+    bool isShared = true;
+    for (Loop *loop = loops.getLoopFor(value->getParent()); loop;
+         loop = loop->getParentLoop())
+      isShared &= hasGreedyCall(*loop);
+    bool isReachedWithout = false;
+    SmallVector<Use *> uses = findUsesBehindCalls(*value, isReachedWithout);
+    if (!isShared || uses.empty() || mostWords == 0 ||
+        any_of(uses, [&](Use *use) { return uniformity.isDivergentUse(*use); }))
+      continue;
+    --mostWords;
+    Kept kept = {value, words.getPlace(words.count)};
+    readAtUses(kept, uses, loops);
+    BasicBlock *block = value->getParent();
+    auto call = findGreedyCall(make_range(value->getIterator(), block->end()));
+    Writes &group =
+        writes[call == block->end() ? block->getTerminator() : &*call];
+    group.values.push_back(kept);
+    group.isReadAtOnce |= isReachedWithout;
+    group.isRepeated |= loops.getLoopFor(block) != nullptr;
+  }
+}
+
+void Keeper::writeAll() {
+  for (Function *function : withoutParameters) {
+    Words &words = *arguments[getLevel(function)];
+    for (User *user : function->users()) {
+      auto *call = cast<CallInst>(user);
+      for (auto [index, operand] : enumerate(call->args()))
+        writes[call].values.push_back({operand, words.getPlace(index)});
+    }
+  }
+  for (auto &[place, group] : writes) {
+    if (group.values.empty())
+      continue;
+    bool isCall = isGreedyCall(*place);
+    IRBuilder<> builder(place);
+    if (isCall ? !followsBarrier(*place) : group.isRepeated)
+      createBarrier(builder);
+    writeBefore(place, group.values);
+    builder.SetInsertPoint(place);
+    if (isCall || group.isReadAtOnce)
+      createBarrier(builder);
+  }
+  for (Function *function : withoutParameters) {
+    dropFirstBarrier(*function);
+    dropParameters(*function);
+  }
+  for (std::unique_ptr<Words> &words :
+       concat<std::unique_ptr<Words>>(arguments, values))
+    words->finish();
+}
+
+bool Keeper::run() {
+  findGreedy();
+  if (greedy.empty())
+    return false;
+  for (Function *function : greedy)
+    keepArguments(*function);
+  for (Function &function : module)
+    if (any_of(function,
+               [&](BasicBlock &block) { return hasGreedyCall(block); }))
+      keepValues(function);
+  writeAll();
+  return true;
+}
+
+PreservedAnalyses KeepAcrossCallsPass::run(Module &module,
+                                           ModuleAnalysisManager &analyses) {
+  auto &functions =
+      analyses.getResult<FunctionAnalysisManagerModuleProxy>(module)
+          .getManager();
+  return Keeper(module, functions, mostBytes).run() ? PreservedAnalyses::none()
+                                                    : PreservedAnalyses::all();
+}

@@ -216,7 +216,9 @@ static LogicalResult makeForall(vector::TransferWriteOp write) {
   });
   for (Operation *op = ordered.front(); op != ordered.back();
        op = op->getNextNode())
-    if (!code.contains(op) && !isMemoryEffectFree(op))
+    // What only allocates stays in front of them.
+    if (!code.contains(op) && !isMemoryEffectFree(op) &&
+        !hasSingleEffect<MemoryEffects::Allocate>(op))
       return op->emitOpError(
           "not compiled yet: it stands between operations on "
           "vectors, and reads or writes memory");

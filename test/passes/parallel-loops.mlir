@@ -92,3 +92,24 @@ func.func @gatefold_run_entry(%n: index, %x: f32) -> f32 {
   } {gf.parallel}
   return %sum : f32
 }
+
+// -----
+
+// Code on vectors without a loop is for one rank. What it writes to may be made
+// among it.
+// CHECK-LABEL: func @gatefold_run_entry(
+// CHECK: %[[MADE:.*]] = memref.alloc()
+// CHECK: scf.forall (%{{.*}}) in (1)
+// CHECK-NEXT: vector.transfer_read
+// CHECK-NEXT: arith.negf
+// CHECK-NEXT: vector.transfer_write {{.*}} %[[MADE]]
+func.func @gatefold_run_entry(%a: memref<16x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %x = vector.transfer_read %a[%c0, %c0], %zero : memref<16x8xf32>, vector<16x8xf32>
+  %made = memref.alloc() : memref<16x8xf32>
+  %y = arith.negf %x : vector<16x8xf32>
+  vector.transfer_write %y, %made[%c0, %c0] : vector<16x8xf32>, memref<16x8xf32>
+  memref.copy %made, %a : memref<16x8xf32> to memref<16x8xf32>
+  return
+}

@@ -4,16 +4,51 @@
 pytest -p emulated test/numerics (with this folder in PYTHONPATH)
 
 Every library of the tests is still compiled for this machine, for its interface; its
-runs are `gatefold run --device emulator`. What expects the bits of this
-processor's library (`same_bits` in `test_models.py`) does not apply.
+runs are `gatefold run --device emulator`, and a context's threads are blocks of the
+grid. What does not apply is skipped, and says why (`DOES_NOT_APPLY`).
+
+--emulated-results FILE keeps the outcome of each test in FILE, a line of JSON; a test that
+stands there as passed or skipped does not run again. --emulated-target sm_90 takes the kernels
+of another GPU.
 """
 
+import fnmatch
+import hashlib
+import json
 import pathlib
 import subprocess
 import tempfile
 
 import numpy
 import pytest
+
+# Seconds that one run may take.
+RUN_LIMIT = 1200
+# What is about the CPU alone: patterns of tests, the reason.
+DOES_NOT_APPLY = {
+    "test_allocation.py::*": "a GPU's run allocates in no library that could be counted",
+    "test_attention_blocks.py::test_memory_grows_*": "asks for the bytes of the CPU's workspace",
+    "test_gates.py::test_widths_of_panels_*[5]": "5 columns are no whole group of tensor cores: threads sum them, in their order",
+    "test_half_rounding.py::test_an_attention_keeps_*[fast-*]": "of an infinite f32 the low part in tf32 is NaN",
+    "test_models.py::test_run_and_library_*": "compares with the bits of this machine's library",
+}
+# Sizes in place of those that would take hours: by module and name.
+SMALLER = {
+    "test_threads": {
+        "THREADS": (1, 2, 7),
+        "SIZES": [{"B": 1, "T": 5, "S": 20}, {"B": 18, "T": 2, "S": 5}, {"B": 3, "T": 0, "S": 2}],
+        "FEW_ROWS": [{"B": b, "T": t} for b, t in [(1, 6), (1, 5), (2, 1), (1, 0)]],
+    },
+    "test_fast_against_naive": {
+        "SIZES": [
+            {"B": 1, "T": 1, "S": 1},
+            {"B": 3, "T": 7, "S": 5},
+            {"B": 2, "T": 17, "S": 33},
+            {"B": 2, "T": 0, "S": 3},
+            {"B": 0, "T": 3, "S": 4},
+        ]
+    },
+}
 
 
 def without_target(options):
@@ -28,41 +63,147 @@ def without_target(options):
     return kept
 
 
-def make_class(module):
-    """A Library whose runs are emulated."""
+def interface_arrays(module, arrays, descriptions):
+    """As files can hold them: bf16 as float32, which the driver narrows to the same numbers."""
+    elements = {d["name"]: d["element"] for d in descriptions}
+    return {
+        name: module.from_bf16(module.to_bf16(numpy.asarray(array)))
+        if elements.get(name) == "bf16"
+        else numpy.array(array)
+        for name, array in arrays.items()
+    }
 
-    class EmulatedLibrary(module.Library):
+
+def make_library(numerics, module, target):
+    """A Library whose runs are emulated. `numerics` and `module`: the modules of the
+    tests and of Library."""
+    known = {}
+
+    class EmulatedContext:
+        """Threads of a context are blocks of a grid."""
+
+        def __init__(self, library, threads):
+            self.library, self.threads = library, threads
+
+        def run(self, **inputs):
+            return self.library.run_blocks(self.threads, inputs)
+
+        def close(self):
+            pass
+
+    class EmulatedLibrary(numerics.Library):
         def __init__(self, path, source, options):
             super().__init__(path)
             self.source, self.options = source, without_target(options)
             self.weights = {}
 
         def prepare(self, weights):
-            self.weights = {name: numpy.array(array) for name, array in weights.items()}
-            return super().prepare(weights)
+            super().prepare(weights)
+            self.weights = interface_arrays(module, weights, self.parameters)
+            return self
+
+        def context(self, threads=1):
+            return EmulatedContext(self, threads)
 
         def run(self, **inputs):
-            for description in self.inputs:
-                name = description["name"]
-                if name not in inputs and "initial" not in description:
-                    raise TypeError(f"the input {name!r} is not given")
+            return self.run_blocks(None, inputs)
+
+        def run_blocks(self, blocks, inputs):
+            # What an own context refuses is refused here too.
+            binder = module.Context.__new__(module.Context)
+            binder.library = self
+            binder.bind(inputs)
+            given = interface_arrays(module, inputs, self.inputs)
+            command = [numerics.GATEFOLD, "run", self.source, *self.options]
+            command += ["--device", "emulator"]
+            command += ["--target", target] if target else []
+            command += ["--threads", str(blocks)] if blocks else []
+            key = hashlib.sha256(repr([str(word) for word in command]).encode())
+            for what in (self.weights, given):
+                for name in sorted(what):
+                    array = what[name]
+                    key.update(f"{name} {array.dtype} {array.shape}".encode())
+                    key.update(numpy.ascontiguousarray(array).tobytes())
+            # The emulator gives the same for the same.
+            key = key.digest()
+            if key not in known:
+                known[key] = self.emulate(command, given)
+            return {name: array.copy() for name, array in known[key].items()}
+
+        def emulate(self, command, inputs):
             with tempfile.TemporaryDirectory() as name:
                 folder = pathlib.Path(name)
-                command = [module.GATEFOLD, "run", self.source, *self.options]
-                command += ["--device", "emulator", "--output-dir", folder / "out"]
+                command = [*command, "--output-dir", folder / "out"]
                 for what, arrays in (("weights", self.weights), ("input", inputs)):
                     if arrays:
                         numpy.savez(folder / f"{what}.npz", **arrays)
                         command += [f"--{what}", folder / f"{what}.npz"]
-                done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+                done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_LIMIT)
                 if done.returncode != 0:
-                    raise module.gatefold_library.GatefoldError(done.returncode, done.stderr)
-                results = {}
-                for result in self.results:
-                    results[result["name"]] = numpy.load(folder / "out" / f"{result['name']}.npy")
-                return results
+                    raise module.GatefoldError(done.returncode, done.stderr)
+                return {
+                    result["name"]: numpy.load(folder / "out" / f"{result['name']}.npy")
+                    for result in self.results
+                }
 
     return EmulatedLibrary
+
+
+def why_not(item):
+    """Why a test does not apply; None: it does."""
+    name = f"{item.path.name}::{item.name}"
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    if parameters.get("target", "native") != "native":
+        return "the same kernels as for this machine's whole processor"
+    for pattern, reason in DOES_NOT_APPLY.items():
+        # Brackets are no pattern here.
+        if fnmatch.fnmatchcase(name, pattern.replace("[", "[[]")):
+            return reason
+    return None
+
+
+def pytest_addoption(parser):
+    parser.addoption("--emulated-results", metavar="FILE", help="keep outcomes, continue from them")
+    parser.addoption("--emulated-target", metavar="GPU", help="sm_90, say")
+
+
+def outcomes(path):
+    """By test the last line of a file of outcomes."""
+    if not path or not pathlib.Path(path).exists():
+        return {}
+    lines = [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]
+    return {line["test"]: line for line in lines}
+
+
+def finished(path):
+    """The tests of a file of outcomes that need not run again."""
+    last = outcomes(path)
+    return {test for test, line in last.items() if line["outcome"] in ("passed", "skipped")}
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    path = config.getoption("emulated_results")
+    done = finished(path)
+    if path:
+        known = outcomes(path)
+        for item in items:
+            if item.nodeid not in known:
+                config.emulated_recorder.write(test=item.nodeid, outcome="not run")
+    left_out = [item for item in items if item.nodeid in done]
+    items[:] = [item for item in items if item.nodeid not in done]
+    config.hook.pytest_deselected(items=left_out)
+    for module in {item.module for item in items}:
+        for name, value in SMALLER.get(module.__name__, {}).items():
+            # Where a test has its own name for a list, it is one list.
+            if isinstance(value, list):
+                getattr(module, name)[:] = value
+            else:
+                setattr(module, name, value)
+    for item in items:
+        reason = why_not(item)
+        if reason:
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.hookimpl(trylast=True)
@@ -71,8 +212,7 @@ def pytest_collection_finish(session):
 
     import gatefold_library
 
-    numerics.gatefold_library = gatefold_library
-    emulated = make_class(numerics)
+    emulated = make_library(numerics, gatefold_library, session.config.getoption("emulated_target"))
 
     def library(self, text, *options):
         path = self.library_path(text, *options)
@@ -80,3 +220,39 @@ def pytest_collection_finish(session):
         return emulated(path, source, options)
 
     numerics.Compiler.library = library
+
+
+class Recorder:
+    """Writes outcomes as they come. A test that has only begun was ended with its process."""
+
+    def __init__(self, path):
+        self.file = open(path, "a")
+        self.seconds = 0.0
+
+    def write(self, **line):
+        self.file.write(json.dumps(line) + "\n")
+        self.file.flush()
+
+    def pytest_runtest_logstart(self, nodeid):
+        self.seconds = 0.0
+        self.write(test=nodeid, outcome="begun")
+
+    def pytest_runtest_logreport(self, report):
+        self.seconds += report.duration
+        seconds = round(self.seconds, 2)
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            reason = (crash.message if crash else str(report.longrepr)).strip()
+            self.write(test=report.nodeid, outcome="failed", seconds=seconds, reason=reason[:400])
+        elif report.skipped:
+            reason = report.longrepr[2].removeprefix("Skipped: ")
+            self.write(test=report.nodeid, outcome="skipped", seconds=seconds, reason=reason)
+        elif report.when == "call":
+            self.write(test=report.nodeid, outcome="passed", seconds=seconds)
+
+
+def pytest_configure(config):
+    path = config.getoption("emulated_results")
+    if path:
+        config.emulated_recorder = Recorder(path)
+        config.pluginmanager.register(config.emulated_recorder)

@@ -75,23 +75,23 @@ model m(x: [B, T, 7], n: i64[B]) -> [B, T, 2*{size}] {{
 """
 
 
-def test_widths_of_panels_have_the_same_bits(compiler):
+@pytest.mark.parametrize("width", [5, 16, 48, 0])
+def test_widths_of_panels_have_the_same_bits(compiler, width):
     """A sum's order is along k alone, so the width of panels changes no bit; a plain loop has its own order."""
     text = DIRECTIONS.format(cell="lstm", size=17)
     chosen = compiler.library(text)
+    other = compiler.library(text, "--schedule", f"product.panel_width={width}")
     generator = numpy.random.default_rng(1)
     weights = random_weights(chosen, generator)
     chosen.prepare(weights)
+    other.prepare(weights)
     x, n = generator.normal(size=(3, 20, 7)).astype(numpy.float32), numpy.array([20, 0, 7])
     expected = chosen.run(x=x, n=n)["output"]
-    for width in (5, 16, 48, 0):
-        other = compiler.library(text, "--schedule", f"product.panel_width={width}")
-        other.prepare(weights)
-        result = other.run(x=x, n=n)["output"]
-        if width:
-            numpy.testing.assert_array_equal(result, expected)
-        else:
-            numpy.testing.assert_allclose(result, expected, atol=1e-6)
+    result = other.run(x=x, n=n)["output"]
+    if width:
+        numpy.testing.assert_array_equal(result, expected)
+    else:
+        numpy.testing.assert_allclose(result, expected, atol=1e-6)
 
 
 JOINED = ("--schedule", "recurrence.directions=joined")

@@ -19,6 +19,7 @@ SIZES = [
     {"B": 3, "T": 0, "S": 2},
     {"B": 0, "T": 5, "S": 3},
 ]
+FEW_ROWS = [{"B": b, "T": t} for b, t in [(1, 130), (1, 127), (3, 33), (2, 2), (2, 1), (1, 0)]]
 
 
 def check(compiler, text, *options, sizes=SIZES):
@@ -140,5 +141,5 @@ model m(x: [B, T, 128], lengths: i64[B], starts: bool[B, T], h: [B, 128]) -> (
   return y, s, c, z, b, n, w
 }
 """,
-        sizes=[{"B": b, "T": t} for b, t in [(1, 130), (1, 127), (3, 33), (2, 2), (2, 1), (1, 0)]],
+        sizes=FEW_ROWS,
     )

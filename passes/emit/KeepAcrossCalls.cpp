@@ -345,7 +345,8 @@ SmallVector<Use *> Keeper::findUsesBehindCalls(Instruction &value,
     BasicBlock *block = work.pop_back_val();
     unsigned end = begins.lookup(block);
     if (block == home)
-      end = behind(value.getIterator(), block->end()) ? behindCall : without;
+      end = behind(std::next(value.getIterator()), block->end()) ? behindCall
+                                                                 : without;
     else if (hasGreedyCall(*block))
       end = behindCall;
     if (ends.lookup(block) == end)
@@ -366,7 +367,8 @@ SmallVector<Use *> Keeper::findUsesBehindCalls(Instruction &value,
       ways = ends.lookup(merge->getIncomingBlock(use));
     } else {
       BasicBlock *block = user->getParent();
-      auto first = block == home ? value.getIterator() : block->begin();
+      auto first =
+          block == home ? std::next(value.getIterator()) : block->begin();
       ways = behind(first, user->getIterator()) ? behindCall
              : block == home                    ? without
                                                 : begins.lookup(block);
@@ -405,7 +407,8 @@ void Keeper::keepValues(Function &function) {
     Kept kept = {value, words.getPlace(words.count)};
     readAtUses(kept, uses, loops);
     BasicBlock *block = value->getParent();
-    auto call = findGreedyCall(make_range(value->getIterator(), block->end()));
+    auto call = findGreedyCall(
+        make_range(std::next(value->getIterator()), block->end()));
     Writes &group =
         writes[call == block->end() ? block->getTerminator() : &*call];
     group.values.push_back(kept);

@@ -46,3 +46,8 @@ model differing(q1: [B, H, T, 32], q2: [B, H, T, 32], k1: [B, H, S, 32], k2: [B,
 model largest(x: [B, T]) -> [B] {
   return max(x, axis=-1)
 }
+
+# Two equal parts of a run, which tell whether they failed.
+model biased(q: [T, 6], k: [S, 6], v: [S, 2], b: [T, S], n: i64[]) -> (y: [T, 2], z: [T, 2]) {
+  return dot_product(q, k, v, lengths=n, bias=b), dot_product(q, k, v, bias=b)
+}

@@ -152,7 +152,7 @@ struct FunctionTable {
   FunctionTable() {
     for (ArrayRef<BuiltinFunction> group :
          {elementwiseFunctions(), reductionFunctions(), shapeFunctions(),
-          headFunctions()})
+          headFunctions(), cacheFunctions()})
       for (const BuiltinFunction &function : group)
         add(function.name, &function);
     for (const BuiltinFunction &function : rowFunctions()) {

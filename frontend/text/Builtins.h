@@ -77,6 +77,7 @@ llvm::ArrayRef<BuiltinFunction> elementwiseFunctions();
 llvm::ArrayRef<BuiltinFunction> reductionFunctions();
 llvm::ArrayRef<BuiltinFunction> shapeFunctions();
 llvm::ArrayRef<BuiltinFunction> headFunctions();
+llvm::ArrayRef<BuiltinFunction> cacheFunctions();
 /// softmax, neighbour_difference, top_k in an attention's body.
 llvm::ArrayRef<BuiltinFunction> rowFunctions();
 

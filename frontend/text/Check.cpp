@@ -232,7 +232,8 @@ bool Checker::requireEqual(const Size &a, const Size &b, Range place,
   return true;
 }
 
-void Checker::requireValues(Value indices, const Size &bound, bool inclusive) {
+void Checker::requireValues(Value indices, const Size &most, bool inclusive) {
+  Size bound = most;
   if (isUnknown(bound))
     return;
   while (indices) {
@@ -251,7 +252,20 @@ void Checker::requireValues(Value indices, const Size &bound, bool inclusive) {
       indices = source->second;
       continue;
     }
-    if (auto *operation = llvm::dyn_cast<ElementwiseNode>(node))
+    auto *operation = llvm::dyn_cast<ElementwiseNode>(node);
+    if (operation && operation->op == ElementwiseOp::Add) {
+      // v + c is in its bounds where v is, if these are c less.
+      unsigned known = knownSize(operation->operands[0]) ? 0 : 1;
+      std::optional<Size> added = knownSize(operation->operands[known]);
+      std::optional<Size> rest =
+          added ? Size::subtract(bound, *added) : std::nullopt;
+      if (!rest)
+        return;
+      bound = *rest;
+      indices = operation->operands[1 - known];
+      continue;
+    }
+    if (operation)
       if (operation->op != ElementwiseOp::Convert ||
           !isInteger(operation->operands[0].type().element))
         return;

@@ -237,6 +237,12 @@ private:
       // The rows that are asked for.
       return around || (addBytes(Rest, node.results[0], times) &&
                         addBytes(Rest, node.results[0], times));
+    case Node::Kind::Append: {
+      // The rows that are new.
+      const TensorType &rows = node.operands[1].type();
+      return around ||
+             (addBytes(Rest, rows, times) && addBytes(Rest, rows, times));
+    }
     default:
       return true; // moves data, computes nothing
     }

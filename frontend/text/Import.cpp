@@ -295,6 +295,8 @@ LogicalResult Importer::importNode(const Node &node) {
     return visit(llvm::cast<FlipNode>(node));
   case Node::Kind::Take:
     return visit(llvm::cast<TakeNode>(node));
+  case Node::Kind::Append:
+    return visit(llvm::cast<AppendNode>(node));
   case Node::Kind::Convolution:
     return visit(llvm::cast<ConvolutionNode>(node));
   case Node::Kind::Iota:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ImportGather.cpp - Nodes that read by computed indices -------------===//
+//===- ImportGather.cpp - Nodes that use computed indices -----------------===//
 
 #include "frontend/text/Importer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -64,6 +64,54 @@ LogicalResult Importer::visit(const TakeNode &node) {
                            places.push_back(linalg::IndexOp::create(b, i));
                          return tensor::ExtractOp::create(b, source, places);
                        }));
+  return success();
+}
+
+LogicalResult Importer::visit(const AppendNode &node) {
+  const TensorType &type = node.results[0];
+  Value rows = node.operands[1], start = node.operands[2];
+  std::optional<Size> last =
+      Size::subtract(type.shape[node.axis], rows.type().shape[node.axis]);
+  // A place that is known was compared with the capacity as a size.
+  if (!knownSize(start) &&
+      (!last || !isBounded(start, *last, /*inclusive=*/true)))
+    return refuse(node, "`at=` that is not an input or a state");
+
+  // Each index of the first dimensions has a place of its own.
+  mlir::Value whole = get(node.operands[0]), source = get(rows);
+  mlir::Value places = isScalar(start) ? mlir::Value() : get(start);
+  unsigned placeRank = start.type().rank(), rank = type.rank();
+  llvm::SmallVector<mlir::OpFoldResult> sizes = foldedShape(rows.type());
+  llvm::SmallVector<mlir::OpFoldResult> ones(rank, b.getIndexAttr(1));
+  llvm::SmallVector<mlir::OpFoldResult> from(rank, b.getIndexAttr(0));
+  Values loopIndices;
+  auto insert = [&](auto &&self, mlir::Value into) -> mlir::Value {
+    unsigned depth = loopIndices.size();
+    if (depth < placeRank) {
+      auto loop = mlir::scf::ForOp::create(b, indexNumber(0),
+                                           sizeValue(type.shape[depth]),
+                                           indexNumber(1), into);
+      mlir::OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToEnd(loop.getBody());
+      loopIndices.push_back(loop.getInductionVar());
+      from[depth] = loop.getInductionVar();
+      sizes[depth] = b.getIndexAttr(1);
+      mlir::Value made = self(self, loop.getRegionIterArg(0));
+      mlir::scf::YieldOp::create(b, made);
+      return loop.getResult(0);
+    }
+    mlir::Value place =
+        places ? tensor::ExtractOp::create(b, places, loopIndices).getResult()
+               : scalar(start);
+    llvm::SmallVector<mlir::OpFoldResult> to(from);
+    to[node.axis] =
+        arith::IndexCastOp::create(b, b.getIndexType(), place).getResult();
+    mlir::Value part = source;
+    if (placeRank)
+      part = tensor::ExtractSliceOp::create(b, source, from, sizes, ones);
+    return tensor::InsertSliceOp::create(b, part, into, to, sizes, ones);
+  };
+  define(node, insert(insert, whole));
   return success();
 }
 

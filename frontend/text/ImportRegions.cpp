@@ -169,6 +169,7 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
     argumentSources[argument.node] = sequence;
   for (unsigned i = 0; i < stateCount; ++i) {
     unsigned number = node.sequences.size() + i;
+    stateSteps[node.body.arguments[number].node] = resolve(time);
     auto &sources = stateSources[node.body.arguments[number].node];
     sources = {node.initials[i], node.body.results[outputCount + i]};
     if (node.resets)

@@ -11,11 +11,12 @@
 // In the body of an attention the axis T of a type is left out in MLIR. Nodes
 // count axes as the language does; axisOf and keptAxes translate.
 //
-// Files: Import.cpp the entry and graphs, ImportSizes.cpp sizes and bounds,
-// ImportScalar.cpp numbers, ImportElementwise.cpp, ImportContract.cpp
-// (products, convolution), ImportReduce.cpp (reductions, softmax),
-// ImportShape.cpp (reshape to slices), ImportGather.cpp (what reads by computed
-// indices), ImportRegions.cpp (recurrences, attentions).
+// Files: Import.cpp the entry and graphs, ImportSizes.cpp sizes,
+// ImportBounds.cpp what integers may be, ImportScalar.cpp numbers,
+// ImportElementwise.cpp, ImportContract.cpp (products, convolution),
+// ImportReduce.cpp (reductions, softmax), ImportShape.cpp (reshape to slices),
+// ImportGather.cpp (what reads or writes by computed indices),
+// ImportRegions.cpp (recurrences, attentions).
 //
 //===----------------------------------------------------------------------===//
 
@@ -111,9 +112,13 @@ private:
   /// Sizes of a type that may be negative in a run are refused when it starts.
   llvm::LogicalResult requireNonNegative(const Node &node,
                                          const TensorType &type);
+  //===--- ImportBounds.cpp --------------------------------------------===//
+
   /// Whether a run has checked, or it shows, that every value v of an integer
   /// tensor has 0 <= v < bound (or <= bound if `inclusive`).
   bool isBounded(Value value, const Size &bound, bool inclusive);
+  /// The same of a state that grows by as much at each step of a recurrence.
+  bool isCounted(const Node *state, const Size &bound, bool inclusive);
   /// The least and the largest value that an integer tensor shows to have.
   /// Looks at no more than `budget` nodes.
   std::optional<std::pair<int64_t, int64_t>> rangeOf(Value value,
@@ -214,6 +219,7 @@ private:
   llvm::LogicalResult visit(const PadNode &node);
   llvm::LogicalResult visit(const FlipNode &node);
   llvm::LogicalResult visit(const TakeNode &node);
+  llvm::LogicalResult visit(const AppendNode &node);
   llvm::LogicalResult visit(const IotaNode &node);
 
   //===--- ImportRegions.cpp -------------------------------------------===//
@@ -261,6 +267,8 @@ private:
   llvm::DenseMap<const Node *, Value> argumentSources;
   /// What an argument that is a state starts with and is given.
   llvm::DenseMap<const Node *, llvm::SmallVector<Value, 3>> stateSources;
+  /// How many steps its recurrence takes.
+  llvm::DenseMap<const Node *, Size> stateSteps;
   /// The attention around, and its row and position.
   const AttentionNode *attention = nullptr;
   mlir::Value row, position;

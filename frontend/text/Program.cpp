@@ -119,6 +119,23 @@ llvm::StringRef gatefold::text::spelling(ElementwiseOp op) {
   return {};
 }
 
+std::optional<Size> gatefold::text::knownSize(Value value) {
+  auto isWidening = [](const Node *node) {
+    auto *convert = llvm::dyn_cast<ElementwiseNode>(node);
+    return convert && convert->op == ElementwiseOp::Convert &&
+           convert->results[0].element == Element::I64 &&
+           isInteger(convert->operands[0].type().element);
+  };
+  while (value.node->kind == Node::Kind::Broadcast || isWidening(value.node))
+    value = value.node->operands[0];
+  if (auto *size = llvm::dyn_cast<SizeValueNode>(value.node))
+    return size->size;
+  auto *constant = llvm::dyn_cast<ConstantNode>(value.node);
+  if (!constant || !isInteger(value.type().element))
+    return std::nullopt;
+  return Size(constant->integer);
+}
+
 //===----------------------------------------------------------------------===//
 // Listing
 //===----------------------------------------------------------------------===//
@@ -127,16 +144,14 @@ namespace {
 
 llvm::StringRef spelling(Node::Kind kind) {
   static constexpr llvm::StringLiteral names[] = {
-      "input",      "argument",     "parameter",
-      "constant",   "size",         "elementwise",
-      "contract",   "reduce",       "softmax",
-      "reshape",    "permute",      "slice",
-      "broadcast",  "concat",       "pad",
-      "flip",       "take",         "convolution",
-      "iota",       "recurrence",   "attention",
-      "row_index",  "row_position", "row_visible",
-      "row_scores", "row_softmax",  "row_neighbours",
-      "row_top_k",  "row_values"};
+      "input",       "argument",    "parameter",   "constant",
+      "size",        "elementwise", "contract",    "reduce",
+      "softmax",     "reshape",     "permute",     "slice",
+      "broadcast",   "concat",      "pad",         "flip",
+      "take",        "append",      "convolution", "iota",
+      "recurrence",  "attention",   "row_index",   "row_position",
+      "row_visible", "row_scores",  "row_softmax", "row_neighbours",
+      "row_top_k",   "row_values"};
   return names[static_cast<unsigned>(kind)];
 }
 
@@ -223,6 +238,8 @@ void Listing::details(const Node &node) {
     out << " axis " << concat->axis;
   else if (auto *flip = llvm::dyn_cast<FlipNode>(&node))
     out << " axis " << flip->axis;
+  else if (auto *append = llvm::dyn_cast<AppendNode>(&node))
+    out << " axis " << append->axis;
   else if (auto *softmax = llvm::dyn_cast<RowSoftmaxNode>(&node))
     out << (softmax->hasWhere ? " where" : "")
         << (softmax->hasSink ? " sink" : "");

@@ -79,6 +79,7 @@ struct Node {
     Pad,
     Flip,
     Take,
+    Append,
     Convolution,
     Iota,
     Recurrence,
@@ -263,6 +264,13 @@ struct TakeNode : Node {
 };
 /// operands: x [lead.., C, L], weight [N, C/groups, kernel]; result
 /// [lead.., N, L']. No bias.
+/// operands: x [lead.., C, rest..], rows [lead.., T, rest..] with T along
+/// `axis`, integers n shaped as the first dimensions before it, or []; result:
+/// x with the rows in the places n, n + 1, ...
+struct AppendNode : Node {
+  GATEFOLD_NODE(Append)
+  unsigned axis = 0;
+};
 struct ConvolutionNode : Node {
   GATEFOLD_NODE(Convolution)
   int64_t stride = 1, padding = 0, dilation = 1, groups = 1;
@@ -397,6 +405,10 @@ struct Program {
 
 /// One line for each node, with names of values as they are numbered; for tests
 /// and for people.
+/// The size or the whole number that an integer tensor shows to hold at every
+/// place.
+std::optional<Size> knownSize(Value value);
+
 void dump(const Program &program, llvm::raw_ostream &out);
 
 } // namespace gatefold::text

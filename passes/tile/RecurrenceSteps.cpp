@@ -167,6 +167,56 @@ Value RecurrenceSteps::selectOrZero(Value time, Value value) {
       .getResult(0);
 }
 
+/// Whether a value is `state` with a part written over, in loops and slices
+/// that nothing else reads before the last one. `yielded` is read at the end.
+static bool isWrittenOver(Value value, Value state, ValueRange yielded) {
+  while (true) {
+    Operation *by = value.getDefiningOp();
+    if (auto insertion = dyn_cast_or_null<tensor::InsertSliceOp>(by))
+      value = insertion.getDest();
+    else if (auto loop = dyn_cast_or_null<scf::ForOp>(by))
+      value = loop.getInitArgs()[cast<OpResult>(value).getResultNumber()];
+    else
+      return false;
+    if (!value.hasOneUse() || llvm::is_contained(yielded, value))
+      return false;
+    if (value == state)
+      return true;
+  }
+}
+
+/// Bufferization finds no place for a state that a loop inside of the step
+/// works on and that is written at the end of the step as well. So the loop
+/// gets a copy, unless what it leaves is the next state: then that is where it
+/// stays, and nothing is written at the end. Gives the states of which this
+/// holds.
+llvm::SmallBitVector RecurrenceSteps::separateLoops(ValueRange states,
+                                                    ValueRange yielded,
+                                                    ValueRange carried) {
+  llvm::SmallBitVector stays(states.size());
+  unsigned outputCount = op.getNumOutputs();
+  for (auto [i, state] : llvm::enumerate(states)) {
+    Value next = yielded[outputCount + i];
+    stays[i] = !op.getLengths() && state == carried[outputCount + i] &&
+               next.getType() == state.getType() &&
+               isWrittenOver(next, state, yielded);
+    if (stays[i])
+      continue;
+    for (auto loop : rewriter.getInsertionBlock()->getOps<scf::ForOp>())
+      for (OpOperand &initial : loop.getInitArgsMutable()) {
+        if (viewedTensor(initial.get()) != viewedTensor(state))
+          continue;
+        OpBuilder::InsertionGuard guard(rewriter);
+        rewriter.setInsertionPoint(loop);
+        Value copy = bufferization::AllocTensorOp::create(
+            rewriter, loc, cast<RankedTensorType>(initial.get().getType()),
+            /*dynamicSizes=*/ValueRange(), /*copy=*/initial.get());
+        rewriter.modifyOpInPlace(loop, [&] { initial.set(copy); });
+      }
+  }
+  return stays;
+}
+
 SmallVector<Value>
 RecurrenceSteps::makeStep(Value time, ValueRange carried,
                           function_ref<Value(unsigned)> takeStep) {
@@ -203,6 +253,7 @@ RecurrenceSteps::makeStep(Value time, ValueRange carried,
           /*dynamicSizes=*/ValueRange(), /*copy=*/value);
   }
 
+  llvm::SmallBitVector stays = separateLoops(states, values, carried);
   SmallVector<Value> next;
   for (unsigned i = 0; i < outputCount; ++i) {
     Value value = values[i];
@@ -214,6 +265,10 @@ RecurrenceSteps::makeStep(Value time, ValueRange carried,
   // States are overwritten after every use of them in the step.
   for (unsigned i = 0, e = states.size(); i < e; ++i) {
     Value value = values[outputCount + i], before = states[i];
+    if (stays[i]) {
+      next.push_back(value);
+      continue;
+    }
     value = castTo(rewriter, loc, value, before.getType());
     Value place = isNaive ? before : carried[outputCount + i];
     if (op.getLengths() && value != before)

@@ -11,6 +11,7 @@
 
 #include "dialect/GatefoldOps.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace gatefold {
 
@@ -58,6 +59,9 @@ private:
                               llvm::SmallVectorImpl<mlir::AffineMap> &maps);
   mlir::Value select(mlir::Value time, mlir::Value next, mlir::Value before);
   mlir::Value selectOrZero(mlir::Value time, mlir::Value value);
+  llvm::SmallBitVector separateLoops(mlir::ValueRange states,
+                                     mlir::ValueRange yielded,
+                                     mlir::ValueRange carried);
 
   RecurrenceOp op;
   mlir::RewriterBase &rewriter;

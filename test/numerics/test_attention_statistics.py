@@ -140,8 +140,7 @@ def test_weights_alone(compiler):
 def test_in_half_floats(compiler, element):
     """The log-sum-exp is f32; weights are rounded as results are."""
     library = compiler.library(text(True, True), "--float", element)
-    given_as = lambda x: rounded(x, element)  # noqa: E731
-    check(library, 5, TOLERANCES[element], given_as, SIZES[1:3], scale=6)
+    check(library, 5, TOLERANCES[element], lambda x: rounded(x, element), SIZES[1:3], scale=6)
 
 
 def test_in_f64(compiler):

@@ -126,3 +126,40 @@ func.func @size_of_data(%x: tensor<?x4xindex>) -> tensor<?x?xindex> {
   }
   return %y : tensor<?x?xindex>
 }
+
+// -----
+
+// A state that a loop writes over stays there: there is no write at the end. If the old one is
+// read as well, the loop works on a copy.
+// CHECK-LABEL: func @written_over
+func.func @written_over(%x: tensor<2x9x4xf32>, %a: tensor<2x7x4xf32>, %b: tensor<2x7x4xf32>, %n: tensor<2xindex>)
+    -> (tensor<2x9x7x4xf32>, tensor<2x7x4xf32>, tensor<2x7x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}})
+  // CHECK: %[[NEXT_A:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[A]])
+  // CHECK: %[[COPY:.*]] = bufferization.alloc_tensor() copy(%[[B]])
+  // CHECK: %[[NEXT_B:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[COPY]])
+  // CHECK: tensor.insert_slice %[[B]]
+  // CHECK-NOT: bufferization.materialize_in_destination %[[NEXT_A]]
+  // CHECK: %[[WRITTEN:.*]] = bufferization.materialize_in_destination %[[NEXT_B]] in %[[B]]
+  // CHECK-NEXT: scf.yield %{{.*}}, %[[NEXT_A]], %[[WRITTEN]]
+  %y, %last_a, %last_b = gf.recurrence sequences(%x : tensor<2x9x4xf32>) states(%a, %b : tensor<2x7x4xf32>, tensor<2x7x4xf32>)
+      time_axis 1 -> (tensor<2x9x7x4xf32>) {
+  ^step(%x_t: tensor<2x4xf32>, %sa: tensor<2x7x4xf32>, %sb: tensor<2x7x4xf32>):
+    %next_a = scf.for %i = %c0 to %c2 step %c1 iter_args(%into = %sa) -> tensor<2x7x4xf32> {
+      %place = tensor.extract %n[%i] : tensor<2xindex>
+      %row = tensor.extract_slice %x_t[%i, 0] [1, 4] [1, 1] : tensor<2x4xf32> to tensor<4xf32>
+      %put = tensor.insert_slice %row into %into[%i, %place, 0] [1, 1, 4] [1, 1, 1] : tensor<4xf32> into tensor<2x7x4xf32>
+      scf.yield %put : tensor<2x7x4xf32>
+    }
+    %next_b = scf.for %i = %c0 to %c2 step %c1 iter_args(%into = %sb) -> tensor<2x7x4xf32> {
+      %row = tensor.extract_slice %x_t[%i, 0] [1, 4] [1, 1] : tensor<2x4xf32> to tensor<4xf32>
+      %put = tensor.insert_slice %row into %into[%i, 3, 0] [1, 1, 4] [1, 1, 1] : tensor<4xf32> into tensor<2x7x4xf32>
+      scf.yield %put : tensor<2x7x4xf32>
+    }
+    gf.yield %sb, %next_a, %next_b : tensor<2x7x4xf32>, tensor<2x7x4xf32>, tensor<2x7x4xf32>
+  }
+  return %y, %last_a, %last_b : tensor<2x9x7x4xf32>, tensor<2x7x4xf32>, tensor<2x7x4xf32>
+}

@@ -158,11 +158,13 @@ bool CellPass::runScan(Body &body) {
                         {*time})
                        .value;
 
-  auto argument = [&](Element element, ArrayRef<Size> own, Value source) {
+  auto argument = [&](Element element, ArrayRef<Size> own, Value source,
+                      StringRef name = "") {
     Graph *outer = checker.setGraph(&node->body);
     auto &made = checker.make<ArgumentNode>(call.range);
     checker.setGraph(outer);
     made.number = node->body.arguments.size();
+    made.name = name.str();
     TensorType type{element, lead};
     llvm::append_range(type.shape, own);
     made.results.push_back(std::move(type));
@@ -187,7 +189,8 @@ bool CellPass::runScan(Body &body) {
     node->initials.push_back(start.value);
     if (resets)
       node->resetStates.push_back(declared.value);
-    slot.current = {argument(slot.type.element, slot.type.shape, Value()),
+    slot.current = {argument(slot.type.element, slot.type.shape, Value(),
+                             slot.syntax->name.name),
                     slot.syntax->name.range};
   }
 

@@ -190,6 +190,11 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
         b.restoreInsertionPoint(nested.saveInsertionPoint());
         Values arguments(stepValues);
         llvm::append_range(arguments, stateValues);
+        for (auto [argument, value] : llvm::zip(node.body.arguments, arguments))
+          if (auto *made = llvm::cast<ArgumentNode>(argument.node);
+              !made->name.empty())
+            value.setLoc(mlir::NameLoc::get(b.getStringAttr(made->name),
+                                            value.getLoc()));
         imported =
             importBody(node.body, arguments, yielded, [&](Values &results) {
               if (node.until)

@@ -128,6 +128,8 @@ struct InputNode : Node {
 struct ArgumentNode : Node {
   GATEFOLD_NODE(Argument)
   unsigned number = 0;
+  /// Of a state of a recurrence: what the text calls it.
+  std::string name;
 };
 /// Parameter number `parameter` of the program. One node may exist for each
 /// use.

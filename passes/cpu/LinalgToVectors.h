@@ -97,6 +97,12 @@ std::optional<LaneCombiner> findLaneCombiner(mlir::BlockArgument argument,
 std::optional<LaneChoice> findLaneChoice(mlir::linalg::LinalgOp op,
                                          unsigned dim);
 
+/// Whether a result that stays at one place through all reductions is read by
+/// another result, as in a scan: then one step comes after the other. What
+/// `choice` is made of does not count.
+bool isInOrder(mlir::linalg::LinalgOp op, llvm::ArrayRef<bool> isCarried,
+               const std::optional<LaneChoice> &choice);
+
 /// The type of an element in memory: a vector of i1 has a bit for each, and
 /// masked vectors of halves are taken apart by conversions where there is no
 /// instruction.

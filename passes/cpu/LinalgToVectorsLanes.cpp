@@ -180,6 +180,33 @@ std::optional<LaneChoice> gatefold::findLaneChoice(LinalgOp op, unsigned dim) {
   return std::nullopt;
 }
 
+bool gatefold::isInOrder(LinalgOp op, ArrayRef<bool> isCarried,
+                         const std::optional<LaneChoice> &choice) {
+  Block *block = op.getBlock();
+  for (auto [number, carried] : llvm::enumerate(isCarried)) {
+    if (!carried ||
+        (choice && (number == choice->best || number == choice->place)))
+      continue;
+    llvm::DenseSet<Value> soFar = {
+        op.getMatchingBlockArgument(op.getDpsInitOperand(number))};
+    for (Operation &inner : block->without_terminator()) {
+      WalkResult reads = inner.walk([&](Operation *part) {
+        return llvm::any_of(part->getOperands(),
+                            [&](Value value) { return soFar.contains(value); })
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      });
+      if (reads.wasInterrupted())
+        soFar.insert(inner.result_begin(), inner.result_end());
+    }
+    for (auto [other, yielded] :
+         llvm::enumerate(block->getTerminator()->getOperands()))
+      if (other != number && soFar.contains(yielded))
+        return true;
+  }
+  return false;
+}
+
 //===----------------------------------------------------------------------===//
 // What varies
 //===----------------------------------------------------------------------===//

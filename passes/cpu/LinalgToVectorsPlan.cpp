@@ -244,17 +244,22 @@ static VectorPlan planAlong(LinalgOp op, unsigned dim, ArrayRef<int64_t> sizes,
     if (!reason.empty())
       return plan;
   }
-  reason = findVarying(op, plan);
+  bool isScan = isInOrder(op, plan.isCarried, plan.choice);
+  if (plan.isReduction && isScan)
+    reason = "its steps are in order";
+  else
+    reason = findVarying(op, plan);
   if (!reason.empty())
     return plan;
   plan.lanes = getLanes(op, plan, target);
   planTurn(op, plan, sizes);
 
   double weight = getCost(op, plan, /*isScalar=*/false);
-  // Few instructions in a step: its time would be that of one sum.
+  // Few instructions in a step: its time would be that of one sum. In a scan
+  // each step waits for the one before, whatever it takes.
   unsigned carried = llvm::count(plan.isCarried, true);
   plan.isCheap = weight <= 6;
-  if (carried > 0 && plan.isCheap &&
+  if (carried > 0 && (plan.isCheap || isScan) &&
       carried * laneAccumulators <= target.vectorRegisters / 2)
     plan.vectorsAtOnce = laneAccumulators;
   int64_t size = sizes[dim];

@@ -28,8 +28,16 @@ static SmallVector<T> withInserted(ArrayRef<T> list, int64_t position,
 }
 
 AllSteps::AllSteps(RecurrenceOp recurrence, RewriterBase &rewriter)
+    : AllSteps(recurrence, rewriter, /*count=*/OpFoldResult()) {
+  for (auto [argument, sequence] :
+       llvm::zip(recurrence.getStepArguments(), recurrence.getSequences()))
+    add(argument, sequence);
+}
+
+AllSteps::AllSteps(RecurrenceOp recurrence, RewriterBase &rewriter,
+                   OpFoldResult count)
     : recurrence(recurrence), rewriter(rewriter),
-      timeAxis(recurrence.getTimeAxisAttr().getInt()),
+      timeAxis(recurrence.getTimeAxisAttr().getInt()), partCount(count),
       resolver(
           rewriter,
           [this](Value shaped, int64_t dim) -> Value {
@@ -54,13 +62,11 @@ AllSteps::AllSteps(RecurrenceOp recurrence, RewriterBase &rewriter)
             bool isInside =
                 this->recurrence.getBody().isAncestor(index.getParentRegion());
             return isInside ? Value() : index;
-          }) {
-  for (auto [argument, sequence] :
-       llvm::zip(recurrence.getStepArguments(), recurrence.getSequences()))
-    add(argument, sequence);
-}
+          }) {}
 
 OpFoldResult AllSteps::getSteps() {
+  if (partCount)
+    return partCount;
   if (Value steps = recurrence.getSteps())
     return getAsOpFoldResult(steps);
   return tensor::getMixedSize(rewriter, recurrence.getLoc(),
@@ -70,7 +76,9 @@ OpFoldResult AllSteps::getSteps() {
 RankedTensorType AllSteps::wholeType(Type type) {
   auto inner = cast<RankedTensorType>(type);
   int64_t steps = ShapedType::kDynamic;
-  if (!recurrence.getSequences().empty())
+  if (partCount)
+    steps = getConstantIntValue(partCount).value_or(steps);
+  else if (!recurrence.getSequences().empty())
     steps = tensorType(recurrence.getSequences().front()).getDimSize(timeAxis);
   else if (std::optional<int64_t> constant =
                getConstantIntValue(recurrence.getSteps()))

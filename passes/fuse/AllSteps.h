@@ -23,6 +23,9 @@ namespace gatefold {
 class AllSteps {
 public:
   AllSteps(RecurrenceOp recurrence, mlir::RewriterBase &rewriter);
+  /// The same for `count` of the steps, of which add() tells the sequences.
+  AllSteps(RecurrenceOp recurrence, mlir::RewriterBase &rewriter,
+           mlir::OpFoldResult count);
 
   /// Says that `whole` holds `value` of all steps.
   void add(mlir::Value value, mlir::Value whole) { wholes[value] = whole; }
@@ -51,6 +54,8 @@ private:
   RecurrenceOp recurrence;
   mlir::RewriterBase &rewriter;
   int64_t timeAxis;
+  /// Of a part of the steps.
+  mlir::OpFoldResult partCount;
   SizeResolver resolver;
   llvm::DenseMap<mlir::Value, mlir::Value> wholes;
 };

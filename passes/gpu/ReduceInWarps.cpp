@@ -103,7 +103,7 @@ static bool findJoining(LinalgOp op, unsigned dim, VectorPlan &joining) {
     if (!joining.combiners.back())
       return false;
   }
-  return joins;
+  return joins && !isInOrder(op, joining.isCarried, joining.choice);
 }
 
 /// The product of some sizes, if all are known.

@@ -13,6 +13,7 @@
 #include "passes/schedule/Schedule.h"
 #include "passes/support/Algorithms.h"
 #include "passes/support/Entry.h"
+#include "passes/tile/RecurrenceScanForm.h"
 #include "passes/tile/TileAttentionRegisters.h"
 
 namespace gatefold {
@@ -28,7 +29,7 @@ using namespace gatefold;
 static void choosePlan(Operation *op, StringRef algorithm,
                        const TargetDescription &target) {
   auto recurrence = dyn_cast<RecurrenceOp>(op);
-  if (recurrence && algorithm == stepsAlgorithm && !op->hasAttr(stepRowsName))
+  if (recurrence && algorithm != naiveAlgorithm && !op->hasAttr(stepRowsName))
     op->setAttr(stepRowsName,
                 Builder(op->getContext())
                     .getI64IntegerAttr(chooseStepRows(recurrence, target)));
@@ -117,11 +118,39 @@ static LogicalResult checkRegisters(AttentionOp op,
          << target.blockSharedBytes;
 }
 
+/// A scan needs a step that is linear in the states.
+static LogicalResult checkScan(RecurrenceOp op) {
+  ScanForm form(op);
+  if (form.isScan())
+    return success();
+  auto error = op.emitError("recurrence cannot be scheduled as a scan: ")
+               << form.getReason();
+  error.attachNote(form.getPlace()) << "it is here";
+  return error;
+}
+
+/// Says of a recurrence that is taken step by step why it is no scan.
+static void explainSteps(RecurrenceOp op) {
+  ScanForm form(op);
+  if (form.isScan() || op.getInitials().empty())
+    return;
+  std::string what = form.isLinear()
+                         ? "linear recurrence, but taken step by step: "
+                         : "not a linear recurrence: ";
+  remark::missed(
+      form.getPlace(),
+      remark::RemarkOpts::name("algorithm").category("gf-choose-algorithms"))
+      << what + form.getReason().str();
+}
+
 /// What an algorithm makes of an operation, and what it spares.
 static StringRef describe(Operation *op, StringRef algorithm) {
   if (algorithm == stepsAlgorithm)
     return "recurrence: steps, one after another; what is known of a block of "
            "steps before them is computed for all of them at once";
+  if (algorithm == scanAlgorithm)
+    return "linear recurrence: scan, a block of steps at once; of the states "
+           "each element goes through the block on its own";
   if (algorithm == residentAlgorithm)
     return "attention: resident, a block of queries at a time, whose rows of "
            "scores stay in the cache";
@@ -215,6 +244,12 @@ struct ChooseAlgorithms
       if (failed(checkSize(op, size)))
         return failure();
     }
+    auto recurrence = dyn_cast<RecurrenceOp>(op);
+    if (recurrence && chosen.getValue() == scanAlgorithm &&
+        failed(checkScan(recurrence)))
+      return failure();
+    if (recurrence && chosen.getValue() == stepsAlgorithm && !choice.algorithm)
+      explainSteps(recurrence);
     auto attention = dyn_cast<AttentionOp>(op);
     bool isInRegisters = chosen.getValue() == registersAlgorithm;
     if (isInRegisters && !target.isGpu())

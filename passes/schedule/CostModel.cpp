@@ -7,6 +7,8 @@
 
 #include "passes/schedule/CostModel.h"
 #include "passes/support/Algorithms.h"
+#include "passes/support/Entry.h"
+#include "passes/tile/RecurrenceScanForm.h"
 #include "passes/tile/TileAttentionRegisters.h"
 
 using namespace mlir;
@@ -157,9 +159,9 @@ std::string gatefold::whyNotInRegisters(AttentionOp op,
 
 StringRef gatefold::chooseAlgorithm(Operation *op,
                                     const TargetDescription &target) {
-  auto attention = dyn_cast<AttentionOp>(op);
-  if (!attention)
-    return stepsAlgorithm;
+  if (auto recurrence = dyn_cast<RecurrenceOp>(op))
+    return ScanForm(recurrence).isScan() ? scanAlgorithm : stepsAlgorithm;
+  auto attention = cast<AttentionOp>(op);
   if (target.isGpu() && whyNotInRegisters(attention, target).empty())
     return registersAlgorithm;
   return paysOnline(attention, target) ? onlineAlgorithm : residentAlgorithm;
@@ -185,7 +187,15 @@ int64_t gatefold::chooseStepRows(RecurrenceOp op,
   int64_t budget = target.secondCacheBytes / 4;
   // Fewer rows would read the weights of the product too often, more would not
   // be noticed.
-  constexpr int64_t least = 32, most = 256;
+  constexpr int64_t least = 32;
+  int64_t most = 256;
+  // A block of a scan is all that a GPU's thread blocks meet for, and is to be
+  // enough for all multiprocessors.
+  auto algorithm = op->getAttrOfType<StringAttr>(algorithmName);
+  if (algorithm && algorithm.getValue() == scanAlgorithm && target.isGpu()) {
+    budget *= target.multiprocessors;
+    most = 4096;
+  }
   int64_t bytes = 0;
   for (Value sequence : op.getSequences())
     if (llvm::AddOverflow(

@@ -26,11 +26,11 @@ std::string ScheduledKind::getKey(StringRef part) const {
 }
 
 ArrayRef<ScheduledKind> gatefold::getScheduledKinds() {
-  static constexpr StringLiteral recurrences[] = {naiveAlgorithm,
-                                                  stepsAlgorithm};
+  static constexpr StringLiteral recurrences[] = {
+      naiveAlgorithm, stepsAlgorithm, scanAlgorithm};
   static constexpr StringLiteral attentions[] = {
       naiveAlgorithm, residentAlgorithm, onlineAlgorithm, registersAlgorithm};
-  static constexpr StringLiteral steps[] = {stepsAlgorithm};
+  static constexpr StringLiteral steps[] = {stepsAlgorithm, scanAlgorithm};
   static constexpr StringLiteral blocks[] = {residentAlgorithm, onlineAlgorithm,
                                              registersAlgorithm};
   static constexpr StringLiteral online[] = {onlineAlgorithm,

@@ -16,7 +16,10 @@ namespace gatefold {
 /// A recurrence, step by step, with what is known before a block of steps
 /// computed for the whole block.
 inline constexpr llvm::StringLiteral stepsAlgorithm = "steps";
-/// Its attribute: steps times batch in a block.
+/// A recurrence that is linear in its states: a block of steps at once but for
+/// the states, of which each element goes through the block on its own.
+inline constexpr llvm::StringLiteral scanAlgorithm = "scan";
+/// Attribute of both: steps times batch in a block.
 inline constexpr llvm::StringLiteral stepRowsName = "gf.step_rows";
 
 /// An attention, a block of queries at a time, whose rows of scores stay in the

@@ -157,8 +157,30 @@ def TileRecurrence : Pass<"gf-tile-recurrence", "::mlir::func::FuncOp"> {
       scf.for %i = %c0 to %size step %c1 {
         %p_t = tensor.extract_slice %part[%i, 0] ...
     ```
+
+    With `gf.algorithm = "scan"` a recurrence that is linear in its states,
+    `s[t+1] = a[t] * s[t] + b[t]` element by element, has blocks alone. In each what does not
+    depend on the states is computed for all of its steps; then the states go through them, each
+    element on its own, in the step's own operations; then what depends on them is computed for all
+    steps.
+
+    ```mlir
+    ^step(%a: tensor<?x4xf32>, %b: tensor<?x4xf32>, %s: tensor<?x4xf32>):
+      %m = arith.mulf %a, %s : tensor<?x4xf32>
+      %next = arith.addf %m, %b : tensor<?x4xf32>
+      gf.yield %next, %next : tensor<?x4xf32>, tensor<?x4xf32>
+    // becomes a reduction along time, d1, with a result at each step
+    %y, %last = linalg.generic {iterator_types = ["parallel", "reduction", "parallel"]}
+        ins(%a_block, %b_block : tensor<?x?x4xf32>, tensor<?x?x4xf32>) outs(%y_block, %s : tensor<?x?x4xf32>, tensor<?x4xf32>) {
+    ^bb0(%a: f32, %b: f32, %y: f32, %s: f32):
+      %m = arith.mulf %a, %s : f32
+      %next = arith.addf %m, %b : f32
+      linalg.yield %next, %next : f32, f32
+    }
+    ```
   }];
   let dependentDialects = [
+    "::mlir::affine::AffineDialect",
     "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
     "::mlir::tensor::TensorDialect"
@@ -166,7 +188,8 @@ def TileRecurrence : Pass<"gf-tile-recurrence", "::mlir::func::FuncOp"> {
   let statistics = [
     Statistic<"recurrencesTiled", "recurrences", "Recurrences lowered">,
     Statistic<"recurrencesBlocked", "blocked",
-              "Recurrences whose sequences are computed block by block">
+              "Recurrences whose sequences are computed block by block">,
+    Statistic<"recurrencesScanned", "scanned", "Recurrences lowered as scans">
   ];
 }
 

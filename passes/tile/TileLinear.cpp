@@ -38,13 +38,14 @@ static remark::RemarkOpts remarkOptions() {
   return remark::RemarkOpts::name("product").category("gf-tile-linear");
 }
 
-/// Whether an operation is done in each step of a recurrence: in a loop that
-/// has no other one in it, as a loop over blocks of steps has.
+/// Whether an operation is done in each step of a recurrence: in a loop from
+/// one step to the next that has no other one in it, and is none over blocks.
 static bool isInStep(LinalgOp op) {
   auto loop = op->getParentOfType<scf::ForOp>();
-  return loop && !loop.getBody()
-                      ->walk([](scf::ForOp) { return WalkResult::interrupt(); })
-                      .wasInterrupted();
+  return loop && getConstantIntValue(loop.getStep()) == 1 &&
+         !loop.getBody()
+              ->walk([](scf::ForOp) { return WalkResult::interrupt(); })
+              .wasInterrupted();
 }
 
 /// Adds what the sum began with, which gf.linear was not given.

@@ -3,7 +3,7 @@
 //
 // Lowers a recurrence to a loop over its steps, around which a second one goes
 // over blocks of steps where a product of all steps can be computed block by
-// block.
+// block; or, as a scan, to a loop over blocks of steps alone.
 //
 // Exactness: a block's product has the rows of the whole one, and each row is
 // computed as it would be in the whole: the same bits, whatever the block.
@@ -15,6 +15,7 @@
 #include "passes/support/Algorithms.h"
 #include "passes/support/Entry.h"
 #include "passes/tile/Passes.h"
+#include "passes/tile/RecurrenceScan.h"
 #include "passes/tile/RecurrenceSteps.h"
 #include "passes/tile/SequenceBlocks.h"
 #include "passes/tile/Slices.h"
@@ -31,8 +32,9 @@ namespace {
 /// Lowers one recurrence.
 class RecurrenceTiling {
 public:
-  RecurrenceTiling(RecurrenceOp op, IRRewriter &rewriter)
-      : op(op), rewriter(rewriter), loc(op.getLoc()),
+  /// As a scan where `form` is one, else step by step.
+  RecurrenceTiling(RecurrenceOp op, const ScanForm *form, IRRewriter &rewriter)
+      : op(op), form(form), rewriter(rewriter), loc(op.getLoc()),
         timeAxis(op.getTimeAxisAttr().getInt()),
         steps(op, rewriter, /*isNaive=*/false), blocks(op, rewriter) {}
 
@@ -45,11 +47,15 @@ private:
   }
   Value stepsOfBlock();
   scf::ForOp makeLoop(Value end, Value step, ValueRange initials);
-  SmallVector<Value> makeBlock(Value begin, Value most, ValueRange carried);
+  FailureOr<SmallVector<Value>> makeBlock(Value begin, Value most,
+                                          ValueRange carried);
+  FailureOr<SmallVector<Value>> makeScan(Value start, Value size,
+                                         ValueRange carried);
   scf::ForOp makeSteps(Value start, Value size, ValueRange carried,
                        function_ref<Value(unsigned, Value)> takeBlockStep);
 
   RecurrenceOp op;
+  const ScanForm *form;
   IRRewriter &rewriter;
   Location loc;
   int64_t timeAxis;
@@ -63,11 +69,13 @@ Value RecurrenceTiling::stepsOfBlock() {
   int64_t rows = 1;
   if (auto attribute = op->getAttrOfType<IntegerAttr>(stepRowsName))
     rows = std::max<int64_t>(attribute.getInt(), 1);
-  Value sequence = op.getSequences().front();
+  // Without a sequence a state has the leading dimensions.
+  Value shown = op.getSequences().empty() ? op.getInitials().front()
+                                          : op.getSequences().front();
   Value batch = constant(1);
   for (int64_t dim = 0; dim < timeAxis; ++dim)
     batch = arith::MulIOp::create(rewriter, loc, batch,
-                                  getSize(rewriter, loc, sequence, dim));
+                                  getSize(rewriter, loc, shown, dim));
   batch = arith::MaxSIOp::create(rewriter, loc, batch, constant(1));
   Value count = arith::DivSIOp::create(rewriter, loc, constant(rows), batch);
   return arith::MaxSIOp::create(rewriter, loc, count, constant(1));
@@ -108,15 +116,26 @@ scf::ForOp RecurrenceTiling::makeSteps(
   return loop;
 }
 
+/// A block whose sequences are there where they are computed in blocks.
+FailureOr<SmallVector<Value>>
+RecurrenceTiling::makeScan(Value start, Value size, ValueRange carried) {
+  RecurrenceScan scan(op, *form, rewriter, start, size, steps.getCount());
+  for (auto [number, sequence] : llvm::enumerate(op.getSequences()))
+    scan.addSequence(number, blocks.get(sequence));
+  return scan.make(carried);
+}
+
 /// Computes the sequences of a block, then its steps.
-SmallVector<Value> RecurrenceTiling::makeBlock(Value begin, Value most,
-                                               ValueRange carried) {
+FailureOr<SmallVector<Value>>
+RecurrenceTiling::makeBlock(Value begin, Value most, ValueRange carried) {
   Value left = arith::SubIOp::create(rewriter, loc, steps.getEnd(), begin);
   Value size = arith::MinSIOp::create(rewriter, loc, left, most);
   Value start = begin;
   if (op.getReverse())
     start = arith::SubIOp::create(rewriter, loc, left, size);
   blocks.beginBlock({start, size});
+  if (form)
+    return makeScan(start, size, carried);
   SmallVector<Value> parts;
   for (Value sequence : op.getSequences())
     parts.push_back(blocks.isComputed(sequence) ? blocks.get(sequence)
@@ -133,7 +152,7 @@ SmallVector<Value> RecurrenceTiling::makeBlock(Value begin, Value most,
 LogicalResult RecurrenceTiling::run() {
   if (failed(steps.begin()))
     return failure();
-  if (!isBlocked()) {
+  if (!form && !isBlocked()) {
     scf::ForOp loop =
         makeSteps(/*start=*/{}, steps.getEnd(), steps.getInitials(),
                   [](unsigned, Value) { return Value(); });
@@ -145,9 +164,11 @@ LogicalResult RecurrenceTiling::run() {
       arith::MinSIOp::create(rewriter, loc, stepsOfBlock(), steps.getCount());
   Value step = arith::MaxSIOp::create(rewriter, loc, most, constant(1));
   scf::ForOp loop = makeLoop(steps.getEnd(), step, steps.getInitials());
-  SmallVector<Value> next =
+  FailureOr<SmallVector<Value>> next =
       makeBlock(loop.getInductionVar(), most, loop.getRegionIterArgs());
-  scf::YieldOp::create(rewriter, loc, next);
+  if (failed(next))
+    return failure();
+  scf::YieldOp::create(rewriter, loc, *next);
   rewriter.setInsertionPointAfter(loop);
   rewriter.replaceOp(op, steps.finish(loop.getResults()));
   blocks.eraseWhole();
@@ -160,12 +181,24 @@ struct TileRecurrence : gatefold::impl::TileRecurrenceBase<TileRecurrence> {
     SmallVector<RecurrenceOp> recurrences;
     // Inner ones come first.
     getOperation().walk([&](RecurrenceOp op) {
-      if (hasAlgorithm(op, stepsAlgorithm))
+      if (hasAlgorithm(op, stepsAlgorithm) || hasAlgorithm(op, scanAlgorithm))
         recurrences.push_back(op);
     });
     IRRewriter rewriter(&getContext());
     for (RecurrenceOp op : recurrences) {
-      RecurrenceTiling tiling(op, rewriter);
+      std::optional<ScanForm> form;
+      if (hasAlgorithm(op, scanAlgorithm)) {
+        form.emplace(op);
+        if (!form->isScan()) {
+          op.emitError("recurrence cannot be scheduled as a scan: ")
+                  .append(form->getReason())
+                  .attachNote(form->getPlace())
+              << "it is here";
+          return signalPassFailure();
+        }
+        ++recurrencesScanned;
+      }
+      RecurrenceTiling tiling(op, form ? &*form : nullptr, rewriter);
       report(op, tiling.isBlocked());
       if (failed(tiling.run()))
         return signalPassFailure();

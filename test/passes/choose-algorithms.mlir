@@ -9,7 +9,7 @@
 // RUN: not gatefold-opt %s --gf-choose-algorithms="naive schedule=attention.query_block=1" 2>&1 | FileCheck %s --check-prefix=NOTHING
 
 // What a user chooses has a name and a range.
-// RANGE: error: schedule: `recurrence.step_rows` is a number from 1 to 1048576, found `0`; there are recurrence.algorithm=naive|steps, recurrence.step_rows=1...1048576, attention.algorithm=naive|resident|online|registers, attention.query_block=1...65536, attention.key_block=1...1048576
+// RANGE: error: schedule: `recurrence.step_rows` is a number from 1 to 1048576, found `0`; there are recurrence.algorithm=naive|steps|scan, recurrence.step_rows=1...1048576, attention.algorithm=naive|resident|online|registers, attention.query_block=1...65536, attention.key_block=1...1048576
 // NAME: error: schedule: `attention.algorithm` is naive, resident, online or registers, found `magic`
 // KEY: error: schedule: no choice is named `attention.rows`
 // NOTHING: error: schedule: `naive` leaves nothing to choose

@@ -311,3 +311,43 @@ func.func @left(%v: memref<f32>, %p: memref<i64>, %row: memref<?xf32>, %gaps: me
   linalg.copy ins(%row : memref<?xf32>) outs(%gaps : memref<?xf32, strided<[?]>>)
   return
 }
+
+// -----
+
+// A scan: the state is a vector from step to step, four at once since each step waits for the one
+// before; what it is at each step is stored. No lanes go along the steps, although these are side
+// by side where there is one column.
+// CHECK-LABEL: func @scan
+// CHECK: %[[C32:.*]] = arith.constant 32 : index
+// CHECK: scf.for {{.*}} step %[[C32]]
+// CHECK-COUNT-4: vector.load {{.*}} : memref<?x?xf32>, vector<8xf32>
+// CHECK: scf.for {{.*}} iter_args({{.*}}) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>)
+// CHECK: %[[M:.*]] = arith.mulf {{.*}} : vector<8xf32>
+// CHECK-NEXT: %[[NEXT:.*]] = arith.addf %[[M]], {{.*}} : vector<8xf32>
+// CHECK: vector.store %[[NEXT]]
+// CHECK-LABEL: func @running_sum
+// CHECK-NOT: vector
+// CHECK: return
+#all = affine_map<(i, t, j) -> (i, t, j)>
+#state = affine_map<(i, t, j) -> (i, j)>
+func.func @scan(%a: memref<?x?x?xf32>, %b: memref<?x?x?xf32>, %y: memref<?x?x?xf32>, %s: memref<?x?xf32>) {
+  linalg.generic {indexing_maps = [#all, #all, #all, #state], iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%a, %b : memref<?x?x?xf32>, memref<?x?x?xf32>) outs(%y, %s : memref<?x?x?xf32>, memref<?x?xf32>) {
+  ^bb0(%x: f32, %z: f32, %out: f32, %h: f32):
+    %0 = arith.mulf %x, %h : f32
+    %1 = arith.addf %0, %z : f32
+    linalg.yield %1, %1 : f32, f32
+  }
+  return
+}
+#row = affine_map<(i, t) -> (i, t)>
+#sum = affine_map<(i, t) -> (i)>
+func.func @running_sum(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %s: memref<?xf32, strided<[2]>>) {
+  linalg.generic {indexing_maps = [#row, #row, #sum], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<?x?xf32>) outs(%y, %s : memref<?x?xf32>, memref<?xf32, strided<[2]>>) {
+  ^bb0(%a: f32, %out: f32, %h: f32):
+    %1 = arith.addf %h, %a : f32
+    linalg.yield %h, %1 : f32, f32
+  }
+  return
+}

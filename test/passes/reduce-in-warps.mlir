@@ -131,10 +131,11 @@ func.func @largest(%x: memref<?x100xf32>, %best: memref<?xf32>, %place: memref<?
 
 // Columns lie side by side for threads that have one each; rows of 16 leave half of
 // a warp without work; of a number that is subtracted from there are no partial
-// results; and of a product of matrices several rows share each operand.
+// results; of a product of matrices several rows share each operand; and what a
+// sum is at each step is known in order alone.
 // LOOPS-LABEL: func @left(
 // LOOPS-NOT: gf.executor
-// LOOPS-COUNT-4: scf.parallel
+// LOOPS-COUNT-5: scf.parallel
 // LOOPS-NOT: gf.executor
 func.func @left(%x: memref<?x512xf32>, %y: memref<512xf32>, %z: memref<?x16xf32>, %w: memref<?xf32>, %s: memref<?x?xf32>) {
   linalg.reduce { arith.addf } ins(%x : memref<?x512xf32>) outs(%y : memref<512xf32>) dimensions = [0]
@@ -152,6 +153,13 @@ func.func @left(%x: memref<?x512xf32>, %y: memref<512xf32>, %z: memref<?x16xf32>
   ^bb0(%a: f32, %b: f32, %sum: f32):
     %next = math.fma %a, %b, %sum : f32
     linalg.yield %next : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+                  iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<?x512xf32>) outs(%x, %w : memref<?x512xf32>, memref<?xf32>) {
+  ^bb0(%v: f32, %out: f32, %sum: f32):
+    %next = arith.addf %v, %sum : f32
+    linalg.yield %sum, %next : f32, f32
   }
   return
 }

@@ -91,7 +91,7 @@ cl::opt<bool>
 cl::list<std::string>
     schedule("schedule",
              cl::desc("algorithms and their sizes in place of those chosen: "
-                      "recurrence.algorithm=naive|steps, recurrence.step_rows, "
+                      "recurrence.algorithm=naive|steps|scan, recurrence.step_rows, "
                       "recurrence.directions=joined|apart, "
                       "attention.algorithm=naive|resident|online|registers "
                       "(the last of a GPU), "

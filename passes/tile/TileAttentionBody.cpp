@@ -54,7 +54,11 @@ void AttentionBody::findDependences() {
       if (op.getLeadAxis(number, dim))
         leads[argument] |= uint64_t(1) << dim;
   }
-  auto isPerSequence = [](Value value) { return value && rankOf(value) > 0; };
+  // Of one sequence alone it is the same for all.
+  auto isPerSequence = [](Value value) {
+    return value && rankOf(value) > 0 &&
+           cast<RankedTensorType>(value.getType()).getDimSize(0) != 1;
+  };
   reachLead =
       isPerSequence(op.getLengths()) || isPerSequence(op.getOffset()) ? 1 : 0;
 

@@ -85,8 +85,11 @@ Value AttentionTiling::away(Value offset, int64_t distance) {
 
 /// The element of a tensor over the first leading dimensions.
 Value AttentionTiling::ofSequence(Value tensor) {
-  return tensor::ExtractOp::create(
-      rewriter, loc, tensor, ArrayRef<Value>(lead).take_front(rankOf(tensor)));
+  auto type = cast<RankedTensorType>(tensor.getType());
+  SmallVector<Value> indices;
+  for (auto [dim, size] : llvm::enumerate(type.getShape()))
+    indices.push_back(size == 1 ? constant(0) : lead[dim]);
+  return tensor::ExtractOp::create(rewriter, loc, tensor, indices);
 }
 
 /// Fixes the first dimensions of an operand, which align at the right with the

@@ -81,6 +81,14 @@ def test_steps_give_what_the_whole_gives(compiler, place):
             numpy.testing.assert_array_equal(found, expected, str((sizes, capacity)))
 
 
+def test_one_sequence(compiler):
+    """Known to be one: what its offset does not reach is not even packed."""
+    whole, steps = libraries(compiler, "each", "--dim", "B=1")
+    x = numpy.random.default_rng(3).standard_normal((1, 17, 12)).astype(numpy.float32)
+    found, _ = in_steps(steps, x, [9, 1, 7], "each", empty_caches(1, CAPACITY))
+    numpy.testing.assert_array_equal(found, whole.run(x=x)["output"])
+
+
 @pytest.mark.parametrize("element", ["f16", "bf16"])
 def test_half_floats(compiler, element):
     """States are f32, so a cache holds what the whole sequence computes with."""

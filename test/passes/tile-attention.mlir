@@ -224,3 +224,24 @@ func.func @statistics(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> (tensor<?x8xf
   }
   return %y, %l, %w : tensor<?x8xf32>, tensor<?xf32>, tensor<?x?xf32>
 }
+
+// -----
+
+// Of one sequence a cache is packed as far as it is reached, although its offset stands in a tensor.
+// CHECK-LABEL: func @one_sequence
+// CHECK-SAME: %{{.*}}: tensor<1x?x8xf32>, %[[K:.*]]: tensor<9x8xf32>, %[[O:.*]]: tensor<1xi64>
+func.func @one_sequence(%q: tensor<1x?x8xf32>, %k: tensor<9x8xf32>, %o: tensor<1xi64>) -> tensor<1x?x8xf32> {
+  // CHECK: %[[AT:.*]] = tensor.extract %[[O]][%c0]
+  // CHECK: %[[OFFSET:.*]] = arith.index_cast %[[AT]]
+  // CHECK: %[[REACHED:.*]] = tensor.extract_slice %[[K]][0, 0] [%{{.*}}, 8] [1, 1] : tensor<9x8xf32> to tensor<?x8xf32>
+  // CHECK: gf.pack %[[REACHED]] along 0
+  %y = gf.attention queries(%q : tensor<1x?x8xf32>) keys(%k : tensor<9x8xf32>) offset(%o : tensor<1xi64>)
+      causal attributes {gf.algorithm = "resident"} -> tensor<1x?x8xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<9x8xf32>, %row: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<9x8xf32> -> tensor<9xf32>
+    %p = gf.row_softmax %s : tensor<9xf32>
+    %y = gf.row_values %p, %kr : tensor<9xf32>, tensor<9x8xf32> -> tensor<8xf32>
+    gf.yield %y : tensor<8xf32>
+  }
+  return %y : tensor<1x?x8xf32>
+}

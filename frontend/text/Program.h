@@ -264,8 +264,6 @@ struct FlipNode : Node {
 struct TakeNode : Node {
   GATEFOLD_NODE(Take)
 };
-/// operands: x [lead.., C, L], weight [N, C/groups, kernel]; result
-/// [lead.., N, L']. No bias.
 /// operands: x [lead.., C, rest..], rows [lead.., T, rest..] with T along
 /// `axis`, integers n shaped as the first dimensions before it, or []; result:
 /// x with the rows in the places n, n + 1, ...
@@ -273,6 +271,8 @@ struct AppendNode : Node {
   GATEFOLD_NODE(Append)
   unsigned axis = 0;
 };
+/// operands: x [lead.., C, L], weight [N, C/groups, kernel]; result
+/// [lead.., N, L']. No bias.
 struct ConvolutionNode : Node {
   GATEFOLD_NODE(Convolution)
   int64_t stride = 1, padding = 0, dilation = 1, groups = 1;
@@ -405,12 +405,12 @@ struct Program {
   Graph body;
 };
 
-/// One line for each node, with names of values as they are numbered; for tests
-/// and for people.
 /// The size or the whole number that an integer tensor shows to hold at every
 /// place.
 std::optional<Size> knownSize(Value value);
 
+/// One line for each node, with names of values as they are numbered; for tests
+/// and for people.
 void dump(const Program &program, llvm::raw_ostream &out);
 
 } // namespace gatefold::text

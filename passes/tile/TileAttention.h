@@ -246,12 +246,12 @@ private:
   std::pair<mlir::Value, mlir::Value> makePowers(mlir::Value scores,
                                                  bool isOwned, mlir::Value base,
                                                  mlir::Value sum);
+  void giveLogSumExp(RowSoftmaxOp softmax, mlir::Value base, mlir::Value sum);
   mlir::Value makeDenominator(RowSoftmaxOp softmax, mlir::Value base,
                               mlir::Value sum);
   mlir::Value makeVisible();
   void addSegments(llvm::SmallVectorImpl<TileInput> &inputs);
   mlir::Value seenHere(mlir::OpBuilder &builder, mlir::ValueRange values);
-  void giveLogSumExp(RowSoftmaxOp softmax, mlir::Value base, mlir::Value sum);
 
 protected:
   AttentionOp op;

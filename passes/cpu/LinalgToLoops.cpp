@@ -31,6 +31,8 @@ private:
   void makeReductions(OpBuilder &builder);
   SmallVector<Value> makeReduction(OpBuilder &builder, unsigned position,
                                    ValueRange carried);
+  bool storesInSteps();
+  SmallVector<Value> makeSteps(OpBuilder &builder, ValueRange carried);
   void makeParallelLoop(OpBuilder &builder);
 
   LinalgOp op;
@@ -63,13 +65,61 @@ SmallVector<Value> LoopNest::makeReduction(OpBuilder &builder,
   return SmallVector<Value>(loop.getResults());
 }
 
+/// Whether there is one reduction, in whose steps something is stored, as in a
+/// scan: nobody would find out that what they load is none of it.
+bool LoopNest::storesInSteps() {
+  return reductions.size() == 1 && op.getNumDpsInputs() > 0 &&
+         body.getCarried().size() < op.getNumDpsInits();
+}
+
+/// The steps of one reduction, of which a thread loads the inputs of several
+/// before it takes them one after another: else each step would wait for
+/// memory.
+SmallVector<Value> LoopNest::makeSteps(OpBuilder &builder, ValueRange carried) {
+  constexpr int64_t stepsAhead = 8;
+  unsigned dim = reductions.front();
+  Value ahead = arith::ConstantIndexOp::create(builder, loc, stepsAhead);
+  Value rest = arith::RemUIOp::create(builder, loc, bounds[dim], ahead);
+  Value end = arith::SubIOp::create(builder, loc, bounds[dim], rest);
+  SmallVector<Value> same = body.loadInputs(builder, indices, /*areSame=*/true);
+  auto makeLoop = [&](Value from, Value to, Value step, int64_t count,
+                      ValueRange values) {
+    auto loop = scf::ForOp::create(
+        builder, loc, from, to, step, values,
+        [&](OpBuilder &inner, Location, Value index, ValueRange arguments) {
+          SmallVector<Value> places;
+          SmallVector<SmallVector<Value>> inputs;
+          for (int64_t i = 0; i < count; ++i) {
+            Value offset = arith::ConstantIndexOp::create(inner, loc, i);
+            places.push_back(arith::AddIOp::create(inner, loc, index, offset));
+            indices[dim] = places.back();
+            inputs.push_back(
+                body.loadInputs(inner, indices, /*areSame=*/false));
+            for (auto [input, known] : llvm::zip(inputs.back(), same))
+              if (known)
+                input = known;
+          }
+          SmallVector<Value> next(arguments);
+          for (auto [place, loaded] : llvm::zip(places, inputs)) {
+            indices[dim] = place;
+            next = body.make(inner, indices, next, loaded);
+          }
+          scf::YieldOp::create(inner, loc, next);
+        });
+    return SmallVector<Value>(loop.getResults());
+  };
+  SmallVector<Value> most = makeLoop(zero, end, ahead, stepsAhead, carried);
+  return makeLoop(end, bounds[dim], one, 1, most);
+}
+
 /// Loads the results, reduces, and stores them.
 void LoopNest::makeReductions(OpBuilder &builder) {
   SmallVector<Value> carried;
   for (OpOperand *output : body.getCarried())
     carried.push_back(memref::LoadOp::create(
         builder, loc, output->get(), body.placeOf(builder, *output, indices)));
-  carried = makeReduction(builder, 0, carried);
+  carried = inParallel && storesInSteps() ? makeSteps(builder, carried)
+                                          : makeReduction(builder, 0, carried);
   for (auto [output, value] : llvm::zip(body.getCarried(), carried))
     memref::StoreOp::create(builder, loc, value, output->get(),
                             body.placeOf(builder, *output, indices));

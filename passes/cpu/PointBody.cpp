@@ -49,14 +49,31 @@ Value PointBody::load(OpBuilder &builder, OpOperand &operand,
                                 placeOf(builder, operand, indices));
 }
 
+SmallVector<Value> PointBody::loadInputs(OpBuilder &builder, ValueRange indices,
+                                         bool areSame) {
+  SmallVector<unsigned> reductions;
+  op.getReductionDims(reductions);
+  SmallVector<Value> inputs;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    bool isSame = llvm::none_of(reductions, [&](unsigned dim) {
+      return maps[input->getOperandNumber()].isFunctionOfDim(dim);
+    });
+    bool isUsed = !op.getMatchingBlockArgument(input).use_empty();
+    inputs.push_back(
+        isUsed && isSame == areSame ? load(builder, *input, indices) : Value());
+  }
+  return inputs;
+}
+
 SmallVector<Value> PointBody::make(OpBuilder &builder, ValueRange indices,
-                                   ValueRange values) {
+                                   ValueRange values, ValueRange inputs) {
   Block *block = op.getBlock();
   IRMapping mapping;
-  for (OpOperand *input : op.getDpsInputOperands()) {
+  for (auto [number, input] : llvm::enumerate(op.getDpsInputOperands())) {
     BlockArgument argument = op.getMatchingBlockArgument(input);
     if (!argument.use_empty())
-      mapping.map(argument, load(builder, *input, indices));
+      mapping.map(argument, inputs.empty() ? load(builder, *input, indices)
+                                           : inputs[number]);
   }
   auto nextValue = values.begin();
   for (auto [index, init] : llvm::enumerate(op.getDpsInitsMutable())) {

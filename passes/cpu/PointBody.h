@@ -28,10 +28,16 @@ public:
                                          mlir::OpOperand &operand,
                                          mlir::ValueRange indices);
   /// Loads, computes, and stores the results that are not carried; takes and
-  /// gives the values of those that are.
+  /// gives the values of those that are. Inputs may be loaded already.
   llvm::SmallVector<mlir::Value> make(mlir::OpBuilder &builder,
                                       mlir::ValueRange indices,
-                                      mlir::ValueRange values);
+                                      mlir::ValueRange values,
+                                      mlir::ValueRange inputs = {});
+
+  /// Loads the inputs, as far as they are used, that are the same at each step
+  /// of the reductions, or those that are not. Null for the others.
+  llvm::SmallVector<mlir::Value>
+  loadInputs(mlir::OpBuilder &builder, mlir::ValueRange indices, bool areSame);
 
 private:
   mlir::Value load(mlir::OpBuilder &builder, mlir::OpOperand &operand,

@@ -220,10 +220,17 @@ cell sums(x: [], k: i64[]) -> (y: [], c: i64[], d: []) {
   difference' = x - difference
   return total', count', difference
 }
-model run(x: [B, T], k: i64[B, T]) -> (y: [B, T], c: i64[B, T], d: [B, T], last: [B]) {
-  param s: sums()
+cell weighted(x: [], gain: []) -> [] {
+  state total: []
+  total' = total + gain * x
+  return total'
+}
+model run(x: [B, T], k: i64[B, T], gain: []) ->
+    (y: [B, T], c: i64[B, T], d: [B, T], last: [B], sum: [B]) {
+  param s: sums(), w: weighted()
   (y, c, d), (last, _, _) = scan(s, (x, k))
-  return y, c, d, last
+  _, sum = scan(w, x, with=gain)
+  return y, c, d, last, sum
 }
 """
     library = compiler.library(source, *SCAN)
@@ -231,16 +238,19 @@ model run(x: [B, T], k: i64[B, T]) -> (y: [B, T], c: i64[B, T], d: [B, T], last:
     generator = numpy.random.default_rng(63)
     for batch, time in [*SIZES, (2, 200)]:
         x, k = floats(generator, batch, time), generator.integers(-3, 4, (batch, time))
-        found = library.run(x=x, k=k)
+        gain = numpy.float32(1.1)
+        found = library.run(x=x, k=k, gain=gain)
         totals = numpy.zeros((batch, time), numpy.float32)
         counts, differences = numpy.zeros((batch, time), numpy.int64), totals.copy()
-        total, difference = numpy.zeros((2, batch), numpy.float32)
+        total, difference, weighted = numpy.zeros((3, batch), numpy.float32)
         count = numpy.full(batch, 3)
         for t in range(time):
             differences[:, t] = difference
             total, count, difference = total + x[:, t], 2 * count - k[:, t], x[:, t] - difference
             totals[:, t], counts[:, t] = total, count
+            weighted = weighted + gain * x[:, t]
         assert found["y"].tobytes() == totals.tobytes()
         assert (found["c"] == counts).all()
         assert found["d"].tobytes() == differences.tobytes()
         assert found["last"].tobytes() == total.tobytes()
+        assert found["sum"].tobytes() == weighted.tobytes()

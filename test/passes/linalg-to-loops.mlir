@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: gatefold-opt %s --gf-linalg-to-loops --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: gatefold-opt %s --gf-linalg-to-loops=parallel --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=PARALLEL
 
 // The accumulator is a value of the innermost loop.
 // CHECK-LABEL: func @product
@@ -41,6 +42,41 @@ func.func @index(%x: memref<?xindex>, %flag: i1) {
       scf.yield %zero : index
     }
     linalg.yield %v : index
+  }
+  return
+}
+
+// -----
+
+// A scan stores in each of its steps. A thread loads what it takes in several of them first, and
+// once what is the same in all.
+// CHECK-LABEL: func @scan
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: scf.for {{.*}} iter_args
+// CHECK-NOT: scf.for
+// PARALLEL-LABEL: func @scan
+// PARALLEL-SAME: %[[A:[^:]*]]: memref<?x?x4xf32>, %[[G:[^:]*]]: memref<4xf32>, %[[Y:[^:]*]]: memref<?x?x4xf32>, %[[S:[^:]*]]: memref<?x4xf32>
+// PARALLEL: scf.parallel
+// PARALLEL: memref.load %[[S]]
+// PARALLEL: memref.load %[[G]]
+// PARALLEL: %[[MOST:.*]] = scf.for {{.*}} step %c8 iter_args
+// PARALLEL-COUNT-8: memref.load %[[A]]
+// PARALLEL-NOT: memref.load
+// PARALLEL-COUNT-8: memref.store %{{.*}}, %[[Y]]
+// PARALLEL: scf.for {{.*}} step %c1 iter_args(%{{.*}} = %[[MOST]])
+// PARALLEL: memref.load %[[A]]
+// PARALLEL: memref.store %{{.*}}, %[[Y]]
+// PARALLEL: memref.store %{{.*}}, %[[S]]
+func.func @scan(%a: memref<?x?x4xf32>, %g: memref<4xf32>, %y: memref<?x?x4xf32>, %s: memref<?x4xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, t, j) -> (i, t, j)>, affine_map<(i, t, j) -> (j)>,
+                                   affine_map<(i, t, j) -> (i, t, j)>, affine_map<(i, t, j) -> (i, j)>],
+                  iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%a, %g : memref<?x?x4xf32>, memref<4xf32>) outs(%y, %s : memref<?x?x4xf32>, memref<?x4xf32>) {
+  ^bb0(%x: f32, %gain: f32, %out: f32, %h: f32):
+    %0 = arith.mulf %gain, %h : f32
+    %1 = arith.addf %0, %x : f32
+    linalg.yield %1, %1 : f32, f32
   }
   return
 }

@@ -118,12 +118,13 @@ def test_each_sequence_at_its_own_place(compiler):
             assert (found[name][b, :, start : start + 2] != array[b, :, start : start + 2]).all()
 
 
-def test_in_the_memory_of_the_state(compiler):
+@pytest.mark.parametrize("threads", [1, 3])
+def test_in_the_memory_of_the_state(compiler, threads):
     """The result may be the state: nothing but the new rows is written; else the state stays."""
     _, steps = libraries(compiler, "one")
     x = numpy.random.default_rng(5).standard_normal((2, 5, 12)).astype(numpy.float32)
     apart, expected = in_steps(steps, x, [2, 1, 2], "one", empty_caches(2, CAPACITY))
-    context, states, done = steps.context(), empty_caches(2, CAPACITY), 0
+    context, states, done = steps.context(threads), empty_caches(2, CAPACITY), 0
     for size in (2, 1, 2):
         part, n = numpy.ascontiguousarray(x[:, done : done + size]), numpy.array(done)
         output = numpy.empty((2, size, 10), numpy.float32)
@@ -234,6 +235,14 @@ model alone(x: [6, 3]) -> (y: [6, 3], rows: [7, 3]) {
   return y, rows
 }
 
+# Nothing is written over, and what one state was is another one.
+model same(x: [B, 3]) -> [B, 3] {
+  state h: [B, 3], g: [B, 3]
+  h' = h
+  g' = h
+  return x + h
+}
+
 # A place, of the sum of places, that is known.
 model known(x: [B, 3, 2]) -> [B, C, 2] {
   state seen: [B, C, 2]
@@ -317,6 +326,18 @@ def test_in_a_cell(compiler, options):
     alone = compiler.library(OTHERS, "--entry", "alone", *options).prepare({}).run(x=x[0])
     numpy.testing.assert_array_equal(alone["y"], found["y"][0])
     numpy.testing.assert_array_equal(alone["rows"], found["rows"][0])
+
+
+def test_a_state_that_stays(compiler):
+    library = other(compiler, "same")
+    x, h, g = numpy.float32([[10, 20, 30]]), numpy.float32([[1, 2, 3]]), numpy.float32([[4, 5, 6]])
+    found = library.run(x=x, h=h, g=g)
+    context, output = library.context(), numpy.empty_like(x)
+    context.bound_run({"x": x, "h": h, "g": g}, {"output": output, "h": h, "g": g})()
+    for name, expected in {"output": [[11, 22, 33]], "h": [[1, 2, 3]], "g": [[1, 2, 3]]}.items():
+        numpy.testing.assert_array_equal(found[name], expected, name)
+        numpy.testing.assert_array_equal({"output": output, "h": h, "g": g}[name], expected, name)
+    context.close()
 
 
 def test_places_that_are_known(compiler):

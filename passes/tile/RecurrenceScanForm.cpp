@@ -131,48 +131,65 @@ StateTerm ScanForm::combine(Operation *at, ArrayRef<StateTerm> operands) const {
       .Default([&](Operation *inner) { return refuse(describe(inner)); });
 }
 
-/// The results of an operation whose operands `state` is among.
-void ScanForm::addLinalgTerms(LinalgOp inner, unsigned state) {
-  auto setAll = [&](const std::string &text) {
-    for (Value result : inner->getResults())
-      terms[result] = other(inner, state, text);
-  };
-  std::string name = nameOf(state);
+void ScanForm::setTerms(Operation *inner, const StateTerm &term) {
+  for (Value result : inner->getResults())
+    terms[result] = term;
+}
+
+/// An operation that mixes elements, of states of which `term` is one: no
+/// linear state may be among them, and no scan can have it.
+void ScanForm::setMixed(Operation *inner, const StateTerm &term,
+                        const std::string &text) {
+  if (term.kind == Kind::Linear)
+    return setTerms(inner, other(inner, term.state, text));
+  setTerms(inner, {Kind::Resolved, term.state, nullptr, ""});
+  mixed.try_emplace(inner, text);
+}
+
+/// The results of an operation that reads states, of which `state` is one; a
+/// linear one if there is any.
+void ScanForm::addLinalgTerms(LinalgOp inner, const StateTerm &state) {
+  std::string name = nameOf(state.state);
   if (linalg::isaContractionOpInterface(inner))
-    return setAll("a product with " + name);
+    return setMixed(inner, state, "a product with " + name);
   if (inner.getNumReductionLoops())
-    return setAll("a reduction of " + name);
+    return setMixed(inner, state, "a reduction of " + name);
   // Element by element: each result is of the elements at its place.
   llvm::DenseMap<Value, StateTerm> numbers;
   for (OpOperand &operand : inner->getOpOperands()) {
     AffineMap map = inner.getMatchingIndexingMap(&operand);
     StateTerm term = termOf(operand.get());
-    bool isOfState = term.kind != Kind::Known;
-    bool isSame = isSameAtEachStep(operand.get(), op.getBody());
-    if (!isSame && !isa<RankedTensorType>(operand.get().getType()))
-      return setAll("a number of the step beside " + name);
-    if ((isOfState || inner.isDpsInit(&operand)) && !map.isIdentity())
-      return setAll("elements of " + name + " at other places");
+    if (!map.isIdentity() &&
+        (inner.isDpsInit(&operand) || term.kind == Kind::Linear))
+      return setMixed(inner, state, "elements of " + name + " at other places");
+    numbers[inner.getMatchingBlockArgument(&operand)] = term;
+    if (term.kind == Kind::Resolved && !map.isIdentity())
+      mixed.try_emplace(inner, "elements of " + nameOf(term.state) +
+                                   " at other places");
+    if (term.kind != Kind::Known ||
+        isSameAtEachStep(operand.get(), op.getBody()))
+      continue;
     // Rows stay apart, so that the operand has its time behind the leading
     // dimensions.
-    if (!isOfState && !isSame)
-      for (unsigned dim = 0; dim < leadRank; ++dim)
-        if (map.getNumResults() <= dim ||
-            map.getResult(dim) != getAffineDimExpr(dim, inner->getContext()))
-          return setAll("other rows beside " + name);
-    numbers[inner.getMatchingBlockArgument(&operand)] = term;
+    bool isTensor = isa<RankedTensorType>(operand.get().getType());
+    for (unsigned dim = 0; dim < leadRank; ++dim)
+      isTensor &=
+          map.getNumResults() > dim &&
+          map.getResult(dim) == getAffineDimExpr(dim, inner->getContext());
+    if (!isTensor)
+      mixed.try_emplace(inner, "what is of other rows beside " + name);
   }
   for (Operation &number : inner.getBlock()->without_terminator()) {
     SmallVector<StateTerm> operands;
     for (Value operand : number.getOperands()) {
-      bool isInside = operand.getParentBlock() == inner.getBlock();
-      if (!isInside && !isSameAtEachStep(operand, op.getBody()))
-        return setAll("a number of the step beside " + name);
       operands.push_back(numbers.lookup(operand));
+      if (operand.getParentBlock() != inner.getBlock() &&
+          !isSameAtEachStep(operand, op.getBody()))
+        mixed.try_emplace(inner, "a number of the step beside " + name);
     }
     if (number.getNumRegions() || !isMemoryEffectFree(&number) ||
         isa<tensor::ExtractOp>(number))
-      return setAll(describe(&number) + " " + name);
+      return setMixed(inner, state, describe(&number) + " " + name);
     StateTerm term = combine(&number, operands);
     for (Value result : number.getResults())
       numbers[result] = term;
@@ -185,48 +202,39 @@ void ScanForm::addLinalgTerms(LinalgOp inner, unsigned state) {
 }
 
 void ScanForm::addTerms(Operation *inner) {
-  const StateTerm *found = nullptr;
-  WalkResult walk = inner->walk([&](Operation *part) {
-    for (Value operand : part->getOperands()) {
-      auto term = terms.find(operand);
-      if (term == terms.end())
-        continue;
-      found = &term->second;
-      if (found->kind == Kind::Other)
-        return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
+  StateTerm found;
+  inner->walk([&](Operation *part) {
+    for (Value operand : part->getOperands())
+      if (StateTerm term = termOf(operand);
+          static_cast<int>(term.kind) > static_cast<int>(found.kind))
+        found = term;
   });
   // A size is the same before and behind a step.
-  if (!found || isa<tensor::DimOp>(inner))
+  if (found.kind == Kind::Known || isa<tensor::DimOp>(inner))
     return;
-  StateTerm term = *found;
-  if (walk.wasInterrupted()) {
-    // As it is.
-  } else if (auto linalgOp = dyn_cast<LinalgOp>(inner)) {
-    return addLinalgTerms(linalgOp, term.state);
-  } else if (OpTrait::hasElementwiseMappableTraits(inner) &&
-             inner->getNumResults() == 1) {
-    SmallVector<StateTerm> operands;
-    bool isElementwise = isa<RankedTensorType>(inner->getResultTypes()[0]);
-    for (Value operand : inner->getOperands()) {
-      operands.push_back(termOf(operand));
-      isElementwise &= isa<RankedTensorType>(operand.getType()) ||
-                       isSameAtEachStep(operand, op.getBody());
-    }
-    term = isElementwise
-               ? combine(inner, operands)
-               : other(inner, term.state,
-                       "a number of the step beside " + nameOf(term.state));
-  } else if (!isa<tensor::CastOp>(inner)) {
-    term = other(inner, term.state, describe(inner) + " " + nameOf(term.state));
+  if (found.kind == Kind::Other || isa<tensor::CastOp>(inner))
+    return setTerms(inner, found);
+  if (auto linalgOp = dyn_cast<LinalgOp>(inner))
+    return addLinalgTerms(linalgOp, found);
+  if (!OpTrait::hasElementwiseMappableTraits(inner) ||
+      inner->getNumResults() != 1)
+    return setMixed(inner, found, describe(inner) + " " + nameOf(found.state));
+  SmallVector<StateTerm> operands;
+  bool isElementwise = isa<RankedTensorType>(inner->getResultTypes()[0]);
+  for (Value operand : inner->getOperands()) {
+    operands.push_back(termOf(operand));
+    isElementwise &= isa<RankedTensorType>(operand.getType()) ||
+                     isSameAtEachStep(operand, op.getBody());
   }
-  for (Value result : inner->getResults())
-    terms[result] = term;
+  if (!isElementwise)
+    mixed.try_emplace(inner,
+                      "a number of the step beside " + nameOf(found.state));
+  setTerms(inner, combine(inner, operands));
 }
 
 void ScanForm::computeTerms() {
   terms.clear();
+  mixed.clear();
   for (auto [number, argument] : llvm::enumerate(op.getStateArguments()))
     terms[argument] = {resolved[number] ? Kind::Resolved : Kind::Linear,
                        unsigned(number), nullptr, ""};
@@ -370,6 +378,9 @@ bool ScanForm::formGroups() {
       Operation *inner = part.getDefiningOp();
       if (!inner)
         joined.unionSets(number, termOf(part).state);
+      else if (auto why = mixed.find(inner); why != mixed.end())
+        return refuse(inner,
+                      "the next " + nameOf(number) + " takes " + why->second);
       else if (slices[number].insert(inner))
         llvm::append_range(left, getReadOperands(inner));
     }

@@ -23,8 +23,8 @@ struct StateTerm {
   enum class Kind {
     /// Not at all.
     Known,
-    /// Element by element on states that are resolved: what they are at each
-    /// step is known without those that are not.
+    /// On states that are resolved: what they are at each step is known
+    /// without those that are not.
     Resolved,
     /// a * s + b of one state s, element by element, where a and b are neither.
     Linear,
@@ -94,7 +94,10 @@ private:
   StateTerm other(mlir::Operation *op, unsigned state, std::string text) const;
   void computeTerms();
   void addTerms(mlir::Operation *op);
-  void addLinalgTerms(mlir::linalg::LinalgOp op, unsigned state);
+  void addLinalgTerms(mlir::linalg::LinalgOp op, const StateTerm &state);
+  void setTerms(mlir::Operation *op, const StateTerm &term);
+  void setMixed(mlir::Operation *op, const StateTerm &term,
+                const std::string &text);
   StateTerm combine(mlir::Operation *op,
                     llvm::ArrayRef<StateTerm> operands) const;
   bool resolveStates();
@@ -115,6 +118,9 @@ private:
   llvm::SmallVector<bool> resolved;
   /// Of each value that depends on a state.
   llvm::DenseMap<mlir::Value, StateTerm> terms;
+  /// Operations on resolved states that are not element by element, and what
+  /// they take.
+  llvm::DenseMap<mlir::Operation *, std::string> mixed;
   /// What is known for all steps at once: before the states, and behind them.
   llvm::DenseSet<mlir::Value> known, knownBehind;
   llvm::SetVector<mlir::Operation *> needed;

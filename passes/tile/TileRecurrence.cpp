@@ -199,7 +199,9 @@ struct TileRecurrence : gatefold::impl::TileRecurrenceBase<TileRecurrence> {
         ++recurrencesScanned;
       }
       RecurrenceTiling tiling(op, form ? &*form : nullptr, rewriter);
-      report(op, tiling.isBlocked());
+      // A scan is in blocks in any case.
+      if (!form || tiling.isBlocked())
+        report(op, tiling.isBlocked());
       if (failed(tiling.run()))
         return signalPassFailure();
       ++recurrencesTiled;

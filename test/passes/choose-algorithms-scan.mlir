@@ -151,3 +151,43 @@ func.func @large_states(%k: tensor<2x?x16xf32>, %v: tensor<2x?x16xf32>, %s0: ten
   }
   return %s : tensor<2x16x16xf32>
 }
+
+// -----
+
+// A product with a state that is known for all steps is one all the same, but stands in each.
+// CHECK-LABEL: func @product_between
+// CHECK: gf.recurrence {{.*}} attributes {gf.algorithm = "steps"
+func.func @product_between(%x: tensor<2x?x4xf32>, %w: tensor<4x4xf32>, %h0: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x4xf32>) -> tensor<2x4xf32>
+  %y:2 = gf.recurrence sequences(%x : tensor<2x?x4xf32>) states(%h0, %h0 : tensor<2x4xf32>, tensor<2x4xf32>) time_axis 1 {
+  ^step(%x_t: tensor<2x4xf32>, %c: tensor<2x4xf32> loc("c"), %h: tensor<2x4xf32> loc("h")):
+    %next_c = arith.addf %c, %x_t : tensor<2x4xf32>
+    // REMARK: :[[# @LINE + 1]]:10: remark: {{.*}}linear recurrence, but taken step by step: the next "h" takes a product with "c"
+    %p = linalg.matmul ins(%next_c, %w : tensor<2x4xf32>, tensor<4x4xf32>) outs(%f : tensor<2x4xf32>) -> tensor<2x4xf32>
+    %next_h = arith.addf %h, %p : tensor<2x4xf32>
+    gf.yield %next_c, %next_h : tensor<2x4xf32>, tensor<2x4xf32>
+  }
+  return %y#1 : tensor<2x4xf32>
+}
+
+// -----
+
+// What an output needs is not computed for all steps at once.
+// CHECK-LABEL: func @padded_output
+// CHECK: gf.recurrence {{.*}} attributes {gf.algorithm = "steps"
+func.func @padded_output(%x: tensor<2x?x4xf32>, %h0: tensor<2x4xf32>) -> tensor<2x?x5xf32> {
+  %zero = arith.constant 0.0 : f32
+  %y:2 = gf.recurrence sequences(%x : tensor<2x?x4xf32>) states(%h0 : tensor<2x4xf32>) time_axis 1 -> (tensor<2x?x5xf32>) {
+  ^step(%x_t: tensor<2x4xf32>, %h: tensor<2x4xf32>):
+    %next = arith.addf %h, %x_t : tensor<2x4xf32>
+    // REMARK: :[[# @LINE + 1]]:13: remark: {{.*}}linear recurrence, but taken step by step: 'tensor.pad' is not computed for all steps at once
+    %wide = tensor.pad %next low[0, 1] high[0, 0] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %zero : f32
+    } : tensor<2x4xf32> to tensor<2x5xf32>
+    gf.yield %wide, %next : tensor<2x5xf32>, tensor<2x4xf32>
+  }
+  return %y#0 : tensor<2x?x5xf32>
+}

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/cpu/LinalgToVectors.h"
 #include "passes/cpu/Passes.h"
 #include "passes/cpu/PointBody.h"
 
@@ -31,7 +32,7 @@ private:
   void makeReductions(OpBuilder &builder);
   SmallVector<Value> makeReduction(OpBuilder &builder, unsigned position,
                                    ValueRange carried);
-  bool storesInSteps();
+  bool isScan();
   SmallVector<Value> makeSteps(OpBuilder &builder, ValueRange carried);
   void makeParallelLoop(OpBuilder &builder);
 
@@ -65,11 +66,14 @@ SmallVector<Value> LoopNest::makeReduction(OpBuilder &builder,
   return SmallVector<Value>(loop.getResults());
 }
 
-/// Whether there is one reduction, in whose steps something is stored, as in a
-/// scan: nobody would find out that what they load is none of it.
-bool LoopNest::storesInSteps() {
+/// Whether the steps of one reduction are a scan, which stores something in
+/// each: nobody would find out that what they load is none of it.
+bool LoopNest::isScan() {
+  SmallVector<bool> isCarried;
+  for (unsigned result = 0; result < op.getNumDpsInits(); ++result)
+    isCarried.push_back(body.isCarried(result));
   return reductions.size() == 1 && op.getNumDpsInputs() > 0 &&
-         body.getCarried().size() < op.getNumDpsInits();
+         isInOrder(op, isCarried, /*choice=*/std::nullopt);
 }
 
 /// The steps of one reduction, of which a thread loads the inputs of several
@@ -118,8 +122,8 @@ void LoopNest::makeReductions(OpBuilder &builder) {
   for (OpOperand *output : body.getCarried())
     carried.push_back(memref::LoadOp::create(
         builder, loc, output->get(), body.placeOf(builder, *output, indices)));
-  carried = inParallel && storesInSteps() ? makeSteps(builder, carried)
-                                          : makeReduction(builder, 0, carried);
+  carried = inParallel && isScan() ? makeSteps(builder, carried)
+                                   : makeReduction(builder, 0, carried);
   for (auto [output, value] : llvm::zip(body.getCarried(), carried))
     memref::StoreOp::create(builder, loc, value, output->get(),
                             body.placeOf(builder, *output, indices));

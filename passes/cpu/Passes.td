@@ -202,8 +202,8 @@ def LinalgToLoops : Pass<"gf-linalg-to-loops", "::mlir::func::FuncOp"> {
 
     A result whose place depends on a reduction dimension is loaded and stored in
     each step. With `parallel` the parallel dimensions of an operation are one
-    `scf.parallel`, of one iteration where there are none; where a step stores something, the
-    inputs of eight steps are loaded before them.
+    `scf.parallel`, of one iteration where there are none; the inputs of eight
+    steps of a scan are loaded before them.
 
     ```mlir
     linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)

@@ -105,6 +105,7 @@ static int64_t countCarriedRegisters(func::FuncOp function, WarpGrid grid) {
 
 static LogicalResult lower(func::FuncOp function, WarpGrid grid, int64_t warps,
                            bool isFast) {
+  joinProducts(function);
   // Read before anything changes.
   llvm::SetVector<Operation *> kept;
   function.walk([&](Operation *op) {

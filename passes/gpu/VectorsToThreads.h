@@ -19,6 +19,7 @@
 namespace gatefold {
 
 class OperandLoader;
+struct RightParts;
 
 /// The warps among which rows and columns of a tile are dealt.
 struct WarpGrid {
@@ -117,6 +118,8 @@ struct VectorFunction {
   mutable std::map<std::pair<mlir::Operation *, int>,
                    std::shared_ptr<OperandLoader>>
       kept = {};
+  /// What the last product that is the first of two has loaded.
+  mutable std::shared_ptr<RightParts> rightParts = {};
 };
 
 /// A pattern that knows what the function is compiled for.
@@ -193,6 +196,13 @@ mlir::vector::TransferReadOp getOperandRead(mlir::Value operand);
 
 /// Whether the operation makes the numbers of rows or columns of a step.
 bool isUseOfStep(mlir::Operation *op);
+
+/// Attribute of two products side by side with one right operand, which are
+/// walked together: whether it is the first.
+inline constexpr llvm::StringLiteral joinedName = "gf.joined";
+
+/// Places such products side by side, where they are in one block.
+void joinProducts(mlir::func::FuncOp function);
 
 /// Fails with a message where a function holds what is not known on vectors.
 mlir::LogicalResult checkVectors(mlir::func::FuncOp function, WarpGrid grid);

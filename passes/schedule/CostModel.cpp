@@ -55,6 +55,15 @@ static bool paysOnline(AttentionOp op, const TargetDescription &target) {
 // Attention in registers
 //===----------------------------------------------------------------------===//
 
+/// Whether some product is of 32-bit operands.
+static bool hasFloats(const RegistersProducts &products) {
+  return llvm::any_of(llvm::concat<const RegistersProducts::Product>(
+                          products.scores, products.values),
+                      [](const RegistersProducts::Product &product) {
+                        return product.bytes > 2;
+                      });
+}
+
 /// Of a thread block's queries M and of K keys at a time. A warp has 16 rows at
 /// a time, of which a thread has two, and of each 8 columns two elements: a
 /// tile of 16 rows and n columns of f32 takes n / 2 registers, one of 16 bits n
@@ -62,8 +71,8 @@ static bool paysOnline(AttentionOp op, const TargetDescription &target) {
 ///
 ///   sums:    E / 2 for each product with values of E columns
 ///   scores:  K / 2, of 16-bit products of one map at a time
-///   powers:  K / 4 for each 16-bit product with values; K for one of f32, of
-///            which tensor cores take two parts
+///   powers:  K / 4 for each 16-bit product with values; of f32 two parts of a
+///            step of tensor cores, which is 16 keys
 ///   queries: D / 4 for each product with 16-bit keys of D columns, if these
 ///            are few; else they stay in shared memory
 ///   the rest: addresses, maxima and sums, keys and values on their way, of f32
@@ -71,20 +80,19 @@ static bool paysOnline(AttentionOp op, const TargetDescription &target) {
 ///
 /// Shared memory holds two stages of K rows of all keys and values, and M rows
 /// of queries. Two maps, D = 64, E = 128 in 16 bits, K = 32: 128 + 16 + 16 + 32
-/// and the rest, where `ptxas` was seen to use 245 to 253.
+/// and the rest, where `ptxas` was seen to use 245 to 253. In f32, K = 16: 128
+/// + 16 + 32 and the rest, 254 or 255; of 33 kernels of one and two maps, D and
+/// E from 32 to 256, on three GPUs those up to that sum spilled nothing, and
+/// those above 8 bytes or more.
 static RegistersNeed needOf(const RegistersProducts &products,
                             AttentionBlocks blocks,
                             const TargetDescription &target) {
-  constexpr int64_t halfRest = 56, floatRest = 112, fewQueryRegisters = 32,
+  constexpr int64_t halfRest = 56, floatRest = 79, fewQueryRegisters = 32,
                     stages = 2;
   int64_t warps = target.blockThreads / TargetDescription::warpThreads;
   int64_t tiles = llvm::divideCeil(blocks.queries, registerTile * warps);
   int64_t sums = 0, powers = 0, queries = 0, rowBytes = 0, queryBytes = 0;
-  bool isFloat = llvm::any_of(llvm::concat<const RegistersProducts::Product>(
-                                  products.scores, products.values),
-                              [](const RegistersProducts::Product &product) {
-                                return product.bytes > 2;
-                              });
+  bool isFloat = hasFloats(products);
   int64_t maps = isFloat ? products.scores.size() : 1;
   for (const RegistersProducts::Product &score : products.scores) {
     if (score.bytes == 2)
@@ -95,7 +103,7 @@ static RegistersNeed needOf(const RegistersProducts &products,
   }
   for (const RegistersProducts::Product &value : products.values) {
     sums += value.columns / 2;
-    powers += value.bytes > 2 ? blocks.keys : blocks.keys / 4;
+    powers += value.bytes > 2 ? registerTile : blocks.keys / 4;
     if (!value.isShared)
       rowBytes += value.columns * value.bytes;
   }
@@ -116,8 +124,10 @@ RegistersNeed gatefold::needOfRegisters(AttentionOp op, AttentionBlocks blocks,
 static AttentionBlocks chooseRegisters(AttentionOp op,
                                        const RegistersProducts &products,
                                        const TargetDescription &target) {
-  // More keys spare little, and are more columns to hide at the ends.
-  constexpr int64_t mostKeys = 64, mostQueries = 128;
+  // More keys spare little, and are more columns to hide at the ends; in f32
+  // row programs of some length have taken the registers that they need.
+  constexpr int64_t mostQueries = 128;
+  int64_t mostKeys = hasFloats(products) ? 32 : 64;
   // PTX has no more for a thread.
   int64_t mostRegisters =
       std::min<int64_t>(255, target.multiprocessorRegisters /

@@ -192,6 +192,54 @@ gpu.module @kernels {
 
 // -----
 
+// Two products with one right operand are walked together: each part of it is loaded
+// once, and both are multiplied by it before the next. What is needed between them stands behind.
+gpu.module @kernels {
+  // CHECK-LABEL: func @joined
+  func.func @joined(%a: memref<16x16xf16, #gpu.address_space<workgroup>>, %b: memref<32x16xf16, #gpu.address_space<workgroup>>, %y: memref<?x?xf32>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f16
+    %none = arith.constant dense<0.0> : vector<16x32xf32>
+    %left = vector.transfer_read %a[%c0, %c0], %zero {in_bounds = [true, true]} : memref<16x16xf16, #gpu.address_space<workgroup>>, vector<16x16xf16>
+    %right = vector.transfer_read %b[%c0, %c0], %zero {in_bounds = [true, true]} : memref<32x16xf16, #gpu.address_space<workgroup>>, vector<32x16xf16>
+    // CHECK-COUNT-2: nvvm.ldmatrix %{{.*}} layout = #nvvm.mma_layout<row>, num = 4
+    // CHECK: nvvm.ldmatrix %{{.*}} num = 4
+    // CHECK-NOT: nvvm.ldmatrix
+    // CHECK-COUNT-4: nvvm.mma.sync
+    // CHECK: nvvm.ldmatrix %{{.*}} num = 4
+    // CHECK-NOT: nvvm.ldmatrix
+    // CHECK-COUNT-4: nvvm.mma.sync
+    // CHECK-NOT: nvvm.mma.sync
+    // CHECK-COUNT-16: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+    %first = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %left, %right, %none : vector<16x16xf16>, vector<32x16xf16> into vector<16x32xf32>
+    %exp = math.exp %first : vector<16x32xf32>
+    %second = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %left, %right, %none : vector<16x16xf16>, vector<32x16xf16> into vector<16x32xf32>
+    %sum = arith.addf %exp, %second : vector<16x32xf32>
+    vector.transfer_write %sum, %y[%c0, %c0] {in_bounds = [true, true]} : vector<16x32xf32>, memref<?x?xf32>
+    return
+  }
+
+  // One that the other is made of waits for it.
+  // CHECK-LABEL: func @in_turn
+  func.func @in_turn(%a: memref<16x16xf16, #gpu.address_space<workgroup>>, %b: memref<8x16xf16, #gpu.address_space<workgroup>>, %y: memref<?x?xf32>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f16
+    %none = arith.constant dense<0.0> : vector<16x8xf32>
+    %left = vector.transfer_read %a[%c0, %c0], %zero {in_bounds = [true, true]} : memref<16x16xf16, #gpu.address_space<workgroup>>, vector<16x16xf16>
+    %right = vector.transfer_read %b[%c0, %c0], %zero {in_bounds = [true, true]} : memref<8x16xf16, #gpu.address_space<workgroup>>, vector<8x16xf16>
+    // CHECK: nvvm.mma.sync
+    // CHECK-COUNT-4: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+    // CHECK: nvvm.mma.sync
+    %first = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %left, %right, %none : vector<16x16xf16>, vector<8x16xf16> into vector<16x8xf32>
+    %exp = math.exp %first : vector<16x8xf32>
+    %second = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %left, %right, %exp : vector<16x16xf16>, vector<8x16xf16> into vector<16x8xf32>
+    vector.transfer_write %second, %y[%c0, %c0] {in_bounds = [true, true]} : vector<16x8xf32>, memref<?x?xf32>
+    return
+  }
+}
+
+// -----
+
 // CHECK-LABEL: module attributes {gf.fast_math}
 module attributes {gf.fast_math} {
   gpu.module @kernels {

@@ -57,11 +57,9 @@ def attentions():
     ):
         for element in ("f32", "f16", "bf16"):
             everywhere = name == "two-maps" and element == "f16"
-            # Of f32 two maps so wide take more registers than there are.
-            fits = name != "two-maps" or element != "f32"
             yield Program(f"{name}-{element}", "attention", BENCH, entry, ("--float", element),
                           CHIPS if everywhere else chips_of(element),
-                          attention if fits else None)  # fmt: skip
+                          attention)  # fmt: skip
     yield Program("own-attention", "attention", MODELS / "your_own_attention.gf", "encoder")
     transformer = MODELS / "differential_transformer.gf"
     for element in ("f32", "f16"):

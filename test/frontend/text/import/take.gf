@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: gatefold compile %s --emit import | FileCheck %s
-# Indices are inputs that a run checks, or numbers that show to fit.
+# Indices are inputs that a run checks, or numbers that show to fit, sums of such too.
 
-model lookup(tokens: i64[B, T], x: [B]) -> (a: [B, T, 8], b: [B], c: [3, 8]) {
+model lookup(tokens: i64[B, T], x: [B], y: i32[B]) -> (a: [B, T, 8], b: [B], c: [3, 8], d: [B]) {
   param embed: embedding(V=100, N=8), table: [5]
-  return embed(tokens), take(table, clamp(i64(x), 0, 4)), take(embed.weight, arange(3))
+  a = embed(tokens)
+  return a, take(table, clamp(i64(x), 0, 4)), take(embed.weight, arange(3)), take(table, 2 - clamp(y, -2, 2))
 }
 
 # CHECK: func.func @lookup(
@@ -16,3 +17,5 @@ model lookup(tokens: i64[B, T], x: [B]) -> (a: [B, T, 8], b: [B], c: [3, 8]) {
 # CHECK: tensor.extract %{{.*}}[%{{.*}}, %{{.*}}] : tensor<100x8xf32>
 # CHECK: tensor.extract %{{.*}}[%{{.*}}] : tensor<5xf32>
 # CHECK: tensor.extract %{{.*}}[%{{.*}}, %{{.*}}] : tensor<100x8xf32>
+# CHECK: arith.subi
+# CHECK: tensor.extract %{{.*}}[%{{.*}}] : tensor<5xf32>

@@ -217,8 +217,7 @@ bool AttentionCall::readTensors() {
     if (tensor) {
       lengths = tensor->value;
       const Number *number = item.number();
-      std::optional<Size> count =
-          number ? asSize(*number) : std::optional<Size>();
+      std::optional<Size> count = number ? asSize(*number) : knownSize(lengths);
       if (count) {
         good &= requireWithin(checker, *count, keySize, item.range,
                               "lengths is " + count->str() +

@@ -2,6 +2,7 @@
 //===- CheckScanInputs.cpp - What a scan or step is given -----------------===//
 
 #include "frontend/text/CheckRecurrence.h"
+#include "frontend/text/Operations.h"
 
 using namespace gatefold::text;
 using llvm::ArrayRef;
@@ -189,7 +190,15 @@ bool CellPass::bindLengths() {
     if (!checker.requireEqual(size, expected, call.lengths->range, message,
                               report))
       return false;
-  checker.requireValues(lengths->tensor.value, *time, /*inclusive=*/true);
+  Value count = lengths->tensor.value;
+  if (std::optional<Size> known = knownSize(count)) {
+    if (!requireWithin(checker, *known, *time, call.lengths->range,
+                       "lengths is " + known->str() + ", found a size of " +
+                           time->str()))
+      return false;
+  } else {
+    checker.requireValues(count, *time, /*inclusive=*/true);
+  }
   Shape padded(own.begin(), own.end());
   padded.resize(extras.size(), Size(1));
   lengths->tensor = checker.enterCallee(

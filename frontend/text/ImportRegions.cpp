@@ -126,7 +126,9 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
              index);
     return success();
   }
-  if (node.lengths && !isBounded(node.lengths, time, /*inclusive=*/true))
+  // Lengths that are known were compared as sizes.
+  if (node.lengths && !knownSize(node.lengths) &&
+      !isBounded(node.lengths, time, /*inclusive=*/true))
     return refuse(node, "`lengths=` that are not an input");
   mlir::FailureOr<mlir::Value> lengths =
       perSequence(node, node.lengths, lead, "lengths", 0);
@@ -218,7 +220,7 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
 LogicalResult Importer::visit(const AttentionNode &node) {
   if (resolve(node.keySize).isConstant(0))
     return refuse(node, "an attention over keys whose number is known to be 0");
-  if (node.lengths &&
+  if (node.lengths && !knownSize(node.lengths) &&
       !isBounded(node.lengths, node.keySize, /*inclusive=*/true))
     return refuse(node, "`lengths=` that are not an input");
 

@@ -126,7 +126,8 @@ std::optional<Size> gatefold::text::knownSize(Value value) {
            convert->results[0].element == Element::I64 &&
            isInteger(convert->operands[0].type().element);
   };
-  while (value.node->kind == Node::Kind::Broadcast || isWidening(value.node))
+  while (value.node->kind == Node::Kind::Broadcast ||
+         value.node->kind == Node::Kind::Reshape || isWidening(value.node))
     value = value.node->operands[0];
   if (auto *size = llvm::dyn_cast<SizeValueNode>(value.node))
     return size->size;

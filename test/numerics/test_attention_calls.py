@@ -5,6 +5,7 @@ against NumPy in float64."""
 import numpy
 import pytest
 from conftest import assert_close
+from gatefold_library import GatefoldError
 
 BATCH, HEADS, QUERIES, KEYS, WIDTH = 2, 6, 5, 7, 4
 generator = numpy.random.default_rng(11)
@@ -165,3 +166,30 @@ def test_call(compiler, name):
     library = compiler.library(text.replace("RESULT", "[2, 6, T, 4]"), *fixed)
     library.prepare({})
     assert_close(library.run(**INPUTS)["output"], expected, name)
+
+
+KNOWN = """
+import attention, cells
+
+model m(q: [B, T, 4], k: [B, S, 4]) -> (a: [B, T, 4], y: [B, S, 4], h: [B, 4]) {
+  param c: rnn_tanh(H=4)
+  y, h = scan(c, k, lengths=3)
+  return dot_product(q, k, k, lengths=3), y, h
+}
+"""
+
+
+def test_lengths_that_are_known(compiler):
+    """As the same lengths for all sequences; more than there are is refused by the run."""
+    library = compiler.library(KNOWN)
+    library.prepare({p["name"]: floats(*p["shape"]) / 2 for p in library.parameters})
+    q, k = floats(2, 5, 4), floats(2, 7, 4)
+    k[:, 3:] = numpy.nan
+    found = library.run(q=q, k=k)
+    less = library.run(q=q, k=numpy.ascontiguousarray(k[:, :3]))
+    for name in ("a", "h"):
+        numpy.testing.assert_array_equal(found[name], less[name], name)
+    numpy.testing.assert_array_equal(found["y"][:, :3], less["y"])
+    assert (found["y"][:, 3:] == 0).all()
+    with pytest.raises(GatefoldError, match="lengths is 3, found a size of S"):
+        library.run(q=q, k=k[:, :2])

@@ -208,20 +208,45 @@ static SetVector<Operation *> findVectorCode(vector::TransferWriteOp write) {
   return code;
 }
 
+/// Adds what stands between operations on vectors and reads or writes memory,
+/// and what is made of that: it keeps its place among them. What only allocates
+/// stays in front.
+static LogicalResult addBetween(SetVector<Operation *> &code) {
+  auto isBefore = [](Operation *left, Operation *right) {
+    return left->isBeforeInBlock(right);
+  };
+  Operation *first = *llvm::min_element(code, isBefore);
+  Operation *last = *llvm::max_element(code, isBefore);
+  for (Operation *op = first; op != last; op = op->getNextNode())
+    if (!code.contains(op) && !isMemoryEffectFree(op) &&
+        !hasSingleEffect<MemoryEffects::Allocate>(op))
+      code.insert(op);
+  Block *block = first->getBlock();
+  for (unsigned i = 0; i < code.size(); ++i) {
+    Operation *op = code[i];
+    if (op->hasTrait<OpTrait::ConstantLike>())
+      continue;
+    for (Operation *user : op->getUsers()) {
+      Operation *ancestor = block->findAncestorOpInBlock(*user);
+      if (ancestor && !isBefore(last, ancestor)) {
+        code.insert(ancestor);
+        continue;
+      }
+      return op->emitOpError("not compiled yet: it stands between operations "
+                             "on vectors, and is used behind them");
+    }
+  }
+  return success();
+}
+
 static LogicalResult makeForall(vector::TransferWriteOp write) {
   SetVector<Operation *> code = findVectorCode(write);
+  if (failed(addBetween(code)))
+    return failure();
   SmallVector<Operation *> ordered(code.begin(), code.end());
   llvm::sort(ordered, [](Operation *left, Operation *right) {
     return left->isBeforeInBlock(right);
   });
-  for (Operation *op = ordered.front(); op != ordered.back();
-       op = op->getNextNode())
-    // What only allocates stays in front of them.
-    if (!code.contains(op) && !isMemoryEffectFree(op) &&
-        !hasSingleEffect<MemoryEffects::Allocate>(op))
-      return op->emitOpError(
-          "not compiled yet: it stands between operations on "
-          "vectors, and reads or writes memory");
   OpBuilder builder(ordered.back());
   SmallVector<OpFoldResult> once = {builder.getIndexAttr(1)};
   auto forall = scf::ForallOp::create(builder, write.getLoc(), once,

@@ -113,3 +113,24 @@ func.func @gatefold_run_entry(%a: memref<16x8xf32>) {
   memref.copy %made, %a : memref<16x8xf32> to memref<16x8xf32>
   return
 }
+
+// -----
+
+// What computes on memory among it keeps its place.
+// CHECK-LABEL: func @gatefold_run_entry(
+// CHECK: scf.forall (%{{.*}}) in (1)
+// CHECK-NEXT: %[[X:.*]] = vector.transfer_read
+// CHECK-NEXT: linalg.fill
+// CHECK-NEXT: %[[ROW:.*]] = vector.transfer_read
+// CHECK-NEXT: arith.addf %[[X]], %[[ROW]]
+// CHECK-NEXT: vector.transfer_write
+func.func @gatefold_run_entry(%a: memref<16x8xf32>, %row: memref<16x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %x = vector.transfer_read %a[%c0, %c0], %zero : memref<16x8xf32>, vector<16x8xf32>
+  linalg.fill ins(%zero : f32) outs(%row : memref<16x8xf32>)
+  %r = vector.transfer_read %row[%c0, %c0], %zero : memref<16x8xf32>, vector<16x8xf32>
+  %y = arith.addf %x, %r : vector<16x8xf32>
+  vector.transfer_write %y, %a[%c0, %c0] : vector<16x8xf32>, memref<16x8xf32>
+  return
+}

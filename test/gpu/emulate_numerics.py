@@ -82,6 +82,8 @@ def main():
     parser.add_argument("--target", default="", help="a GPU; else the driver's")
     options = parser.parse_args()
     end = time.monotonic() + options.time
+    # Who ends this ends what it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 
     known = sorted(path.name for path in NUMERICS.glob("test_*.py"))
     names = [pathlib.Path(name).name for name in options.names] or known

@@ -9,6 +9,14 @@ cell rnn_tanh(x: [I]) -> [H] {
   return h'
 }
 
+# PyTorch's nonlinearity="relu", the RNN of Le et al. 2015 (section 3).
+cell rnn_relu(x: [I]) -> [H] {
+  state h: [H]
+  param weight_ih: [H, I], weight_hh: [H, H], bias_ih: [H] = 0, bias_hh: [H] = 0
+  h' = relu(weight_ih @ x + bias_ih + weight_hh @ h + bias_hh)
+  return h'
+}
+
 # PyTorch order: input, forget, candidate, output.
 cell lstm(x: [I]) -> [H] {
   state h: [H], c: [H]
@@ -57,6 +65,46 @@ cell lstm_projected(x: [I]) -> [P] {
   return h'
 }
 
+# ELMo's (Sak et al. 2014, section 2, with both states clipped), in the names and the
+# gate order of AllenNLP's LstmCellWithProjection. A clip of inf clips nothing.
+#   c' = clip(sigmoid(f) * c + sigmoid(i) * tanh(g)), h' = clip(W (sigmoid(o) * tanh(c')))
+cell lstm_clipped(x: [I], cell_clip = 3, projection_clip = 3) -> [P] {
+  state h: [P], c: [H]
+  param input_linearity: linear(N=4*H, bias=false), state_linearity: linear(N=4*H)
+  param state_projection: linear(N=P, bias=false)
+  i, f, g, o = split(input_linearity(x) + state_linearity(h), 4)
+  c' = clamp(sigmoid(f) * c + sigmoid(i) * tanh(g), -cell_clip, cell_clip)
+  h' = clamp(state_projection(sigmoid(o) * tanh(c')), -projection_clip, projection_clip)
+  return h'
+}
+
+# Coupled gates (Greff et al. 2017, section III, CIFG; ONNX's input_forget): what is
+# forgotten makes room for what is new, f = 1 - i. PyTorch's order without the forget
+# gate: input, candidate, output.
+cell lstm_coupled(x: [I]) -> [H] {
+  state h: [H], c: [H]
+  param weight_ih: [3*H, I], weight_hh: [3*H, H], bias_ih: [3*H] = 0, bias_hh: [3*H] = 0
+  i, g, o = split(weight_ih @ x + bias_ih + weight_hh @ h + bias_hh, 3)
+  c' = (1 - sigmoid(i)) * c + sigmoid(i) * tanh(g)
+  h' = sigmoid(o) * tanh(c')
+  return h'
+}
+
+# Ba et al. 2016, equations 20 to 22, in the names of PyTorch's LayerNormLSTMCell
+# (benchmarks/fastrnns). That cell keeps the normalised c as its state; the paper
+# normalises it only where h reads it, and there normalised_state is false.
+cell lstm_layer_norm(x: [I], normalised_state = true) -> [H] {
+  state h: [H], c: [H]
+  param weight_ih: [4*H, I], weight_hh: [4*H, H]
+  param layernorm_i: layer_norm(), layernorm_h: layer_norm(), layernorm_c: layer_norm()
+  i, f, g, o = split(layernorm_i(weight_ih @ x) + layernorm_h(weight_hh @ h), 4)
+  mixed = sigmoid(f) * c + sigmoid(i) * tanh(g)
+  normal = layernorm_c(mixed)
+  c' = where(normalised_state, normal, mixed)
+  h' = sigmoid(o) * tanh(normal)
+  return h'
+}
+
 # PyTorch and cuDNN: reset gate after the recurrent product.
 cell gru(x: [I]) -> [H] {
   state h: [H]
@@ -102,6 +150,17 @@ cell min_gru(x: [I]) -> [H] {
   param weight_z: [H, I], weight_h: [H, I]
   z = sigmoid(weight_z @ x)
   h' = (1 - z) * h + z * (weight_h @ x)
+  return h'
+}
+
+# Feng et al. 2024, section 3.2, in the names of its appendix. Linear as min_gru is.
+#   f, i = sigmoid(..); h' = f / (f + i) * h + i / (f + i) * candidate
+# f / (f + i) is the sigmoid of log f - log i: no division of 0 by 0 far out.
+cell min_lstm(x: [I]) -> [H] {
+  state h: [H]
+  param linear_f: linear(N=H), linear_i: linear(N=H), linear_h: linear(N=H)
+  kept = sigmoid(log_sigmoid(linear_f(x)) - log_sigmoid(linear_i(x)))
+  h' = kept * h + (1 - kept) * linear_h(x)
   return h'
 }
 

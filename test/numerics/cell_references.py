@@ -27,6 +27,11 @@ def rnn_tanh(w, x, state):
     return h, (h,)
 
 
+def rnn_relu(w, x, state):
+    h = numpy.maximum(gates(w, x, state[0]), 0)
+    return h, (h,)
+
+
 def lstm(w, x, state):
     h, c = state
     i, f, g, o = split(gates(w, x, h), 4)
@@ -57,6 +62,41 @@ def lstm_projected(w, x, state):
     c = sigmoid(f) * c + sigmoid(i) * tanh(g)
     h = w["weight_hr"] @ (sigmoid(o) * tanh(c))
     return h, (h, c)
+
+
+def lstm_clipped(w, x, state, cell_clip=3, projection_clip=3):
+    h, c = state
+    preactivations = w["input_linearity.weight"] @ x
+    preactivations = preactivations + w["state_linearity.weight"] @ h + w["state_linearity.bias"]
+    i, f, g, o = split(preactivations, 4)
+    c = numpy.clip(sigmoid(f) * c + sigmoid(i) * tanh(g), -cell_clip, cell_clip)
+    h = w["state_projection.weight"] @ (sigmoid(o) * tanh(c))
+    h = numpy.clip(h, -projection_clip, projection_clip)
+    return h, (h, c)
+
+
+def lstm_coupled(w, x, state):
+    h, c = state
+    i, g, o = split(gates(w, x, h), 3)
+    c = (1 - sigmoid(i)) * c + sigmoid(i) * tanh(g)
+    h = sigmoid(o) * tanh(c)
+    return h, (h, c)
+
+
+def lstm_layer_norm(w, x, state, normalised_state=True):
+    h, c = state
+
+    def normal(values, name):
+        centred = values - values.mean()
+        scaled = centred / numpy.sqrt((centred**2).mean() + 1e-5)
+        return scaled * w[f"{name}.weight"] + w[f"{name}.bias"]
+
+    sums = normal(w["weight_ih"] @ x, "layernorm_i") + normal(w["weight_hh"] @ h, "layernorm_h")
+    i, f, g, o = split(sums, 4)
+    c = sigmoid(f) * c + sigmoid(i) * tanh(g)
+    read = normal(c, "layernorm_c")
+    h = sigmoid(o) * tanh(read)
+    return h, (h, read if normalised_state else c)
 
 
 def gru(w, x, state):
@@ -90,6 +130,14 @@ def min_gru(w, x, state):
     (h,) = state
     z = sigmoid(w["weight_z"] @ x)
     h = (1 - z) * h + z * (w["weight_h"] @ x)
+    return h, (h,)
+
+
+def min_lstm(w, x, state):
+    (h,) = state
+    f, i, candidate = (w[f"linear_{k}.weight"] @ x + w[f"linear_{k}.bias"] for k in "fih")
+    f, i = sigmoid(f), sigmoid(i)
+    h = f / (f + i) * h + i / (f + i) * candidate
     return h, (h,)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every cell of the library, scanned and stepped, against float64."""
 
+import functools
 import itertools
 
 import cell_references as cells
@@ -11,36 +12,48 @@ from conftest import SIZES, assert_close, lengths_of, random_weights
 # name: (states with their initial value, what sizes the cell names)
 CELLS = {
     "rnn_tanh": {"h": 0},
+    "rnn_relu": {"h": 0},
     "lstm": {"h": 0, "c": 0},
     "lstm_textbook": {"h": 0, "c": 0},
     "lstm_peephole": {"h": 0, "c": 0},
     "lstm_projected": {"h": 0, "c": 0},
+    "lstm_clipped": {"h": 0, "c": 0},
+    "lstm_coupled": {"h": 0, "c": 0},
+    "lstm_layer_norm": {"h": 0, "c": 0},
     "gru": {"h": 0},
     "gru_reset_before": {"h": 0},
     "gru_article": {"h": 0},
     "min_gru": {"h": 0},
+    "min_lstm": {"h": 0},
     "sru": {"c": 0},
     "slstm": {"h": 0, "c": 0, "n": 0, "m": -numpy.inf},
 }
 
 
+# Settings of a cell: narrow clips, so that they bite.
+SETTINGS = {"lstm_clipped": {"cell_clip": 0.25, "projection_clip": 0.125}}
+
+
 class Case:
     """One cell at one size: its texts and its state shapes."""
 
-    def __init__(self, name, size, width):
+    def __init__(self, name, size, width, more={}):
         self.name = name
         self.states = CELLS[name]
         self.input_size = width
         self.sizes = {state: size for state in self.states}
         self.output_size = size
         self.settings = f"H={size}"
-        if name == "lstm_projected":
+        if name in ("lstm_projected", "lstm_clipped"):
             self.output_size = self.sizes["h"] = projected = max(1, size // 2)
             self.settings += f", P={projected}"
         if name == "sru":
             self.input_size = size
             self.settings = ""
-        self.cell = getattr(cells, name)
+        more = SETTINGS.get(name, {}) | more
+        self.settings = self.settings_with(*(f"{k}={str(v).lower()}" for k, v in more.items()))
+        numbers = {k: float(v) if v == "inf" else v for k, v in more.items()}
+        self.cell = functools.partial(getattr(cells, name), **numbers)
 
     def settings_with(self, *more):
         return ", ".join(filter(None, [self.settings, *more]))
@@ -153,7 +166,13 @@ def test_scan_with_lengths_and_init(compiler, case, reverse):
             assert_close(result[name], final, (name, *what))
 
 
-@pytest.mark.parametrize("case", list(cases()))
+OTHERWISE_SET = [
+    pytest.param(Case("lstm_layer_norm", 17, 5, {"normalised_state": False}), id="lstm_layer_norm_of_the_paper"),
+    pytest.param(Case("lstm_clipped", 7, 3, {"cell_clip": "inf", "projection_clip": "inf"}), id="lstm_not_clipped"),
+]
+
+
+@pytest.mark.parametrize("case", [*cases(), *OTHERWISE_SET])
 def test_scan_from_the_declared_start(compiler, case):
     generator = numpy.random.default_rng(2)
     library = compiler.library(plain_text(case))

@@ -9,6 +9,7 @@ from attention_references import exp, neighbour_difference, softmax, tanh, top_k
 from conftest import assert_close, lengths_of
 
 HEADS, WIDTH, VALUES = 2, 5, 3
+MAPS, BUCKETS = 3, 8
 INPUTS = "q: [T, D], k: [S, D], v: [S, E]"
 
 
@@ -64,6 +65,50 @@ def sums_over_keys(n):
     return weigh(share, n.v) + average
 
 
+def mixed_maps(n):
+    result = 0
+    for i in range(MAPS):
+        columns = slice(i * WIDTH, (i + 1) * WIDTH)
+        s = n.many_q[:, columns] @ n.many_k[:, columns].T / numpy.sqrt(WIDTH)
+        result = result + n.mix[:, i : i + 1] * weigh(softmax(s, n.seen), n.v)
+    return result
+
+
+def relative_bias(n):
+    reach = n.table.shape[0] // 2
+    places = numpy.clip(n.column - n.position, -reach, reach) + reach
+    return weigh(softmax(scores(n) + n.table[places], n.seen), n.v)
+
+
+def bucket(ahead, buckets, furthest, bidirectional):
+    """T5's, of one distance from a query to a key."""
+    start = 0
+    if bidirectional:
+        buckets //= 2
+        start = buckets if ahead > 0 else 0
+        distance = abs(ahead)
+    else:
+        distance = max(-ahead, 0)
+    near = buckets // 2
+    if distance < near:
+        return start + distance
+    # The largest m <= log(distance / near) / log(furthest / near) * (buckets - near), in whole
+    # numbers: T5's own distances stand on borders.
+    m = 0
+    while m < buckets - near and (
+        distance ** (buckets - near) * near ** (m + 1) >= near ** (buckets - near) * furthest ** (m + 1)
+    ):
+        m += 1
+    return start + min(near + m, buckets - 1)
+
+
+def bucketed_bias(n, bidirectional, scale):
+    places = numpy.zeros(n.seen.shape, int)
+    for i, j in numpy.ndindex(places.shape):
+        places[i, j] = bucket(j - n.position[i, 0], BUCKETS, 20, bidirectional)
+    return weigh(softmax(scale * (n.q @ n.k.T) + n.buckets[places], n.seen), n.v)
+
+
 # name: (inputs beside q, k, v; body, or a call of the library; reference)
 BODIES = {
     "additive": ("w: [D]", "additive(q, k, v, w", additive),
@@ -94,6 +139,47 @@ BODIES = {
         "",
         "soft_capped(q, k, v, cap=2",
         lambda n: weigh(softmax(2 * tanh(scores(n) / 2), n.seen), n.v),
+    ),
+    "sparse_dot_product": (
+        "",
+        "sparse_dot_product(q, k, v, count=3",
+        lambda n: weigh(softmax(scores(n), top_k(scores(n), n.seen, count=3)), n.v),
+    ),
+    "mixed_maps": ("", "mixed_maps(many_q, many_k, v, mix", mixed_maps),
+    "sigmoid_dot_product": (
+        "slope: []",
+        "sigmoid_dot_product(q, k, v, slope",
+        lambda n: weigh(numpy.where(n.seen, sigmoid(scores(n) + n.slope), 0), n.v),
+    ),
+    "with_sink": (
+        "slope: []",
+        "with_sink(q, k, v, slope",
+        lambda n: weigh(softmax(scores(n), n.seen, n.slope), n.v),
+    ),
+    "streaming": (
+        "",
+        "streaming(q, k, v, first=2, recent=3",
+        lambda n: weigh(
+            softmax(scores(n), n.seen & ((n.column < 2) | (n.position - n.column < 3))), n.v
+        ),
+    ),
+    "prefix_causal": (
+        "",
+        "prefix_causal(q, k, v, prefix",
+        lambda n: weigh(
+            softmax(scores(n), n.seen & ((n.column < n.prefix) | (n.column <= n.position))), n.v
+        ),
+    ),
+    "relative_bias": ("", "relative_bias(q, k, v, table", relative_bias),
+    "bucketed_bias": (
+        "",
+        "bucketed_bias(q, k, v, buckets, max_distance=20",
+        lambda n: bucketed_bias(n, True, 1),
+    ),
+    "bucketed_bias_of_a_decoder": (
+        "",
+        "bucketed_bias(q, k, v, buckets, bidirectional=false, max_distance=20, scale=0.5",
+        lambda n: bucketed_bias(n, False, 0.5),
     ),
     "near_and_far": (
         "slope: [], g: [T, 1]",
@@ -203,6 +289,12 @@ SHAPES = {
     "g": f"[B, {HEADS}, T, 1]",
     "b": f"[B, {HEADS}, T, S]",
     "c": f"[{HEADS}, 1, S]",
+    "many_q": f"[B, {HEADS}, T, {MAPS * WIDTH}]",
+    "many_k": f"[B, {HEADS}, S, {MAPS * WIDTH}]",
+    "mix": f"[B, {HEADS}, T, {MAPS}]",
+    "table": f"[{HEADS}, 7]",
+    "buckets": f"[{HEADS}, {BUCKETS}]",
+    "prefix": "i64[B, 1]",
 }
 VIEWS = {
     "all": "",
@@ -246,7 +338,7 @@ def text(options, bodies=BODIES):
     ]
     values = [
         value.replace(", bias=bias", "")
-        if value.startswith(("shares_alone", "sums_over_keys"))
+        if value.startswith(("shares_alone", "sums_over_keys", "sigmoid_dot_product"))
         else value
         for value in values
     ]
@@ -259,11 +351,14 @@ class Head:
 
     def __init__(self, inputs, b, h, seen, reached, offset):
         for name in SHAPES:
-            array = inputs[name].astype(numpy.float64)
-            lead = len(array.shape) - (1 if name in ("w", "w2") else 2)
+            array = inputs[name]
+            if name != "prefix":
+                array = array.astype(numpy.float64)
+            lead = len(array.shape) - (1 if name in ("w", "w2", "table", "buckets") else 2)
             if name == "slope":
                 lead = 1
             setattr(self, name, array[(b, h)[2 - lead :]])
+        self.prefix = inputs["prefix"][b, 0]
         self.seen, self.reached = seen, reached
         queries, keys = seen.shape
         self.row = numpy.arange(queries)[:, None]
@@ -275,10 +370,11 @@ def random_inputs(generator, batch, queries, keys):
     sizes = {"B": batch, "T": queries, "S": keys}
     inputs = {}
     for name, shape in SHAPES.items():
-        shape = [sizes.get(s, s) for s in shape.strip("[]").split(", ")]
+        shape = [sizes.get(s, s) for s in shape.removeprefix("i64").strip("[]").split(", ")]
         inputs[name] = generator.normal(size=[int(s) for s in shape])
         inputs[name] = inputs[name].astype(numpy.float32)
     inputs["slope"] = abs(inputs["slope"])
+    inputs["prefix"] = generator.integers(0, keys + 2, (batch, 1))
     return inputs
 
 
@@ -292,7 +388,9 @@ def check(library, view, bodies=BODIES, runs=RUNS, rounded=numpy.asarray, assert
     generator = numpy.random.default_rng(30)
     for batch, queries, keys in runs:
         inputs = random_inputs(generator, batch, queries, keys)
-        inputs = {name: rounded(array) for name, array in inputs.items()}
+        inputs = {
+            name: array if name == "prefix" else rounded(array) for name, array in inputs.items()
+        }
         given = dict(inputs)
         seen = numpy.ones((batch, HEADS, queries, keys), bool)
         offsets = [keys - queries] * batch
@@ -352,6 +450,7 @@ def check_that_padding_is_not_read(library, given, seen, clean, bodies):
     for b, keys in enumerate((~seen.any(axis=2)).all(axis=1)):
         dirty["k"][b][:, keys] = numpy.nan
         dirty["v"][b][:, keys] = numpy.nan
+        dirty["many_k"][b][:, keys] = numpy.nan
         dirty["b"][b][:, :, keys] = numpy.nan
     found = library.run(**dirty)
     for name in bodies:
@@ -363,3 +462,29 @@ def check_that_padding_is_not_read(library, given, seen, clean, bodies):
 @pytest.mark.parametrize("view", VIEWS)
 def test_bodies(compiler, view):
     check(compiler.library(text(VIEWS[view])).prepare({}), view)
+
+
+T5 = """
+import attention
+
+model far(q: [T, 1], k: [1, 1], table: [32], place: i64[]) -> (both: f32[T], back: f32[T]) {
+  _, both = bucketed_bias(q, k, k, table, offset=place, lse=true)
+  _, back = bucketed_bias(q, k, k, table, bidirectional=false, offset=place, lse=true)
+  return both, back
+}
+"""
+
+
+def test_buckets_of_t5(compiler):
+    """32 of them, 128 the furthest. Of one key the log-sum-exp is its score."""
+    library = compiler.library(T5).prepare({})
+    places = numpy.arange(-300, 301)
+    found = library.run(
+        q=numpy.zeros((len(places), 1), numpy.float32),
+        k=numpy.zeros((1, 1), numpy.float32),
+        table=numpy.arange(32, dtype=numpy.float32),
+        place=numpy.array(places[0]),
+    )
+    for name, bidirectional in {"both": True, "back": False}.items():
+        expected = [bucket(-int(place), 32, 128, bidirectional) for place in places]
+        numpy.testing.assert_array_equal(found[name], expected)

@@ -75,12 +75,12 @@ def test_samples(compiler, file, entry, options):
     compare(compiler, MODELS / file, "--entry", entry, *options)
 
 
-# One width is enough for those that differ from another cell in elementwise operations.
-ALIKE = ("rnn_relu", "lstm_clipped", "lstm_coupled", "min_lstm")
+# One width is enough for what differs from another cell in an operation or two.
+CELLS_ALIKE = ("rnn_relu", "lstm_clipped", "lstm_coupled", "lstm_layer_norm", "min_lstm")
 
 
 @pytest.mark.parametrize(
-    "cell, width", [(cell, width) for cell in CELLS for width in ((7,) if cell in ALIKE else (7, 32))]
+    "cell, width", [(cell, width) for cell in CELLS for width in ((7,) if cell in CELLS_ALIKE else (7, 32))]
 )
 def test_cells(compiler, cell, width):
     """Both directions, two layers, ragged."""
@@ -100,29 +100,47 @@ model m(x: [B, T, {width}], lengths: i64[B]) -> [B, T, {2 * width}] {{
     compare(compiler, text)
 
 
-@pytest.mark.parametrize("name", ATTENTIONS)
-@pytest.mark.parametrize("options", ["", ", causal=true", ", window=(3, 2)", ", lengths=keys"])
-def test_attentions(compiler, name, options):
-    extra = {
-        "additive": (["w: [16]"], ["w"]),
-        "scaled_differential": (
-            [f"{n}: [16]" for n in ("lq1", "lk1", "lq2", "lk2")],
-            ["lq1", "lk1", "lq2", "lk2"],
-        ),
-        "alibi": (["slope: []"], ["slope"]),
-    }.get(name, ([], []))
+# What each takes beside q, k and v, and what it is called with; `differential` is written out.
+EXTRA = {
+    "additive": ("w: [16]", "w"),
+    "scaled_differential": ("lq1: [16], lk1: [16], lq2: [16], lk2: [16]", "lq1, lk1, lq2, lk2"),
+    "alibi": ("slope: []", "slope"),
+    "sparse_dot_product": ("", "count=5"),
+    "mixed_maps": ("mix: [B, 2, T, 2]", "mix"),
+    "sigmoid_dot_product": ("shift: []", "shift"),
+    "with_sink": ("sinks: [2]", "sinks"),
+    "streaming": ("", "recent=20"),
+    "prefix_causal": ("keys: i64[B]", "keys[:, None]"),
+    "relative_bias": ("table: [2, 31]", "table"),
+    "bucketed_bias": ("table: [2, 32]", "table"),
+}
+VIEWS = ["", ", causal=true", ", window=(3, 2)", ", lengths=keys"]
+# One view is enough for what differs from another attention in an operation or two.
+ALIKE = {name for name in EXTRA if name not in ("additive", "scaled_differential", "alibi")}
+
+
+def attention_text(name, options):
     two = name == "differential"
+    more, given = EXTRA.get(name, ("", ""))
     heads = [f"{n}: [B, 2, T, 16]" for n in (("q1", "q2") if two else ("q",))]
     heads += [f"{n}: [B, 2, S, 16]" for n in (("k1", "k2") if two else ("k",))]
-    call = ["q1", "q2", "k1", "k2", "v", "weight"] if two else ["q", "k", "v", *extra[1]]
-    extra = (["weight: [B, 2, T, 1]"], []) if two else extra
-    keys = ["keys: i64[B]"] if "keys" in options else []
-    text = f"""import attention
-model m({", ".join(heads)}, v: [B, 2, S, 24], {", ".join(extra[0] + keys) or "unused: []"}) -> [B, 2, T, 24] {{
-  return {name}({", ".join(call)}{options})
+    call = ["q1", "q2", "k1", "k2", "v", "weight"] if two else ["q", "k", "v", given]
+    inputs = [*heads, "v: [B, 2, S, 24]", "weight: [B, 2, T, 1]" if two else more]
+    if "keys" in options and "keys" not in more:
+        inputs.append("keys: i64[B]")
+    return f"""import attention
+model m({", ".join(filter(None, inputs))}) -> [B, 2, T, 24] {{
+  return {name}({", ".join(filter(None, call))}{options})
 }}
 """
-    compare(compiler, text)
+
+
+@pytest.mark.parametrize(
+    "name, options",
+    [(name, view) for name in ATTENTIONS for view in (VIEWS[3:] if name in ALIKE else VIEWS)],
+)
+def test_attentions(compiler, name, options):
+    compare(compiler, attention_text(name, options))
 
 
 @pytest.mark.parametrize("seed", range(100, 130))

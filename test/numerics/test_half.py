@@ -14,7 +14,7 @@ from test_models import SENTIMENT, sentiment_reference
 
 
 # Made of the same operations as their neighbours; test_half_programs scans them all.
-ALIKE = ("rnn_relu", "lstm_coupled", "min_lstm")
+ALIKE = ("rnn_relu", "lstm_clipped", "lstm_coupled", "min_lstm")
 
 
 @pytest.mark.parametrize("element", TOLERANCES)

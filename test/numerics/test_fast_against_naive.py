@@ -21,13 +21,14 @@ LIBRARY = ROOT / "frontend" / "library"
 CELLS = re.findall(r"^cell (\w+)", (LIBRARY / "cells.gf").read_text(), re.MULTILINE)
 PROJECTED = ("lstm_projected", "lstm_clipped")
 ATTENTIONS = re.findall(r"^attention (\w+)", (LIBRARY / "attention.gf").read_text(), re.MULTILINE)
-# Texts of test/models: file, entry, options of the driver.
+LAYERS = LIBRARY / "differential_layers.gf"
+# Texts of test/models and layers of the library: file, entry, options of the driver.
 SAMPLES = [
     ("bilstm_diff_attention.gf", "sentiment", []),
     ("attn_seq2seq.gf", "translate", ["--dim", "I=9,J=5,O=7"]),
     ("differential_transformer.gf", "language_model", ["--dim", "V=20", "--arg", "depth=1", "--arg", "heads=2"]),
-    ("differential_transformer.gf", "differential_v2", ["--arg", "heads=4", "--arg", "kv_heads=2", "--dim", "M=24"]),
-    ("differential_transformer.gf", "adaptive_differential_layer", ["--arg", "heads=2", "--dim", "M=24"]),
+    (LAYERS, "differential_v2", ["--arg", "heads=4", "--arg", "kv_heads=2", "--dim", "M=24"]),
+    (LAYERS, "adaptive_differential_layer", ["--arg", "heads=2", "--dim", "M=24"]),
     ("your_own_attention.gf", "encoder", []),
     ("your_own_cell.gf", "tagger", ["--dim", "I=11"]),
 ]

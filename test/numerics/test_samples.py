@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The models of test/models against float64 programs, and streams: chunk by chunk the
+"""The models of test/models and the layers of the library against float64 programs, and streams: chunk by chunk the
 same bits as the whole sequence."""
 
 import math
@@ -13,6 +13,7 @@ from conftest import ROOT, assert_close, lengths_of, random_weights
 from test_functions import rotary
 
 MODELS = ROOT / "test" / "models"
+LAYERS = ROOT / "frontend" / "library" / "differential_layers.gf"
 
 
 def wide(weights):
@@ -64,24 +65,27 @@ def turned(x):
     return rotary(x, numpy.arange(x.shape[1]), interleaved=True)
 
 
-def differential_v1(w, x, heads, depth):
+def differential_v1(w, x, heads, depth, kv_heads=None):
     """x [T, M]."""
+    kv_heads = kv_heads or heads
     causal = attentions.visible(len(x), len(x), causal=True)
     q = turned(heads_of(x @ w["q_proj.weight"].T, 2 * heads))
-    k = turned(heads_of(x @ w["k_proj.weight"].T, 2 * heads))
-    v = heads_of(x @ w["v_proj.weight"].T, heads)
+    k = turned(heads_of(x @ w["k_proj.weight"].T, 2 * kv_heads))
+    v = heads_of(x @ w["v_proj.weight"].T, kv_heads)
     start = 0.8 - 0.6 * numpy.exp(-0.3 * depth)
     weight = (
         numpy.exp(w["lambda_q1"] @ w["lambda_k1"])
         - numpy.exp(w["lambda_q2"] @ w["lambda_k2"])
         + start
     )
-    rows = [
-        attentions.differential(
-            causal, q[2 * h], q[2 * h + 1], k[2 * h], k[2 * h + 1], v[h], weight
+    rows = []
+    for h in range(heads):
+        g = h // (heads // kv_heads)
+        rows.append(
+            attentions.differential(
+                causal, q[2 * h], q[2 * h + 1], k[2 * g], k[2 * g + 1], v[g], weight
+            )
         )
-        for h in range(heads)
-    ]
     rows = (1 - start) * rms_norm(numpy.array(rows), w["subln.weight"])
     return merged(rows) @ w["out_proj.weight"].T
 
@@ -158,6 +162,10 @@ def test_differential_language_model(compiler):
 
 FUNCTIONS = {
     "differential_v1": (["--arg=heads=2", "--arg=depth=3"], lambda w, x: differential_v1(w, x, 2, 3)),
+    "differential_v1 of shared keys": (
+        ["--arg=heads=4", "--arg=kv_heads=2"],
+        lambda w, x: differential_v1(w, x, 4, 0, kv_heads=2),
+    ),
     "differential_v2": (
         ["--arg=heads=4", "--arg=kv_heads=2"],
         lambda w, x: differential_v2(w, x, 4, 2),
@@ -170,16 +178,14 @@ FUNCTIONS = {
         ["--arg=heads=2"],
         lambda w, x: (scaled_heads(w, x, 2) * gate(part(w, "gate."), x)) @ w["wo.weight"].T,
     ),
-    "gate": ([], gate),
+    "adaptive_gate": (["--lead=2"], gate),
 }
 
 
-@pytest.mark.parametrize("entry", FUNCTIONS)
-def test_differential_functions(compiler, entry):
-    options, reference = FUNCTIONS[entry]
-    library = compiler.library(
-        MODELS / "differential_transformer.gf", f"--entry={entry}", "--dim=M=16", *options
-    )
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_differential_layers(compiler, name):
+    options, reference = FUNCTIONS[name]
+    library = compiler.library(LAYERS, f"--entry={name.split()[0]}", "--dim=M=16", *options)
     generator = numpy.random.default_rng(61)
     weights = random_weights(library, generator)
     library.prepare(weights)

@@ -55,7 +55,7 @@ func normal(x: [N]) -> [N] {
   return gain * centred / sqrt(mean(centred**2) + 1e-5) + shift
 }
 
-# A cell that no library has: layer-norm LSTM.
+# A cell that no peer has: layer-norm LSTM, as a user writes it.
 cell layer_norm_lstm(x: [I]) -> [H] {
   state h: [H], c: [H]
   param w: [4*H, I], u: [4*H, H]

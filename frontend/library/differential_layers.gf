@@ -21,7 +21,27 @@ func differential_v1(x: [B, T, M], heads, depth = 0, kv_heads = heads) -> [B, T,
   return out_proj(merge_heads((1 - lambda_init) * subln(a)))
 }
 
-# Its second version (unilm's Diff-Transformer-V2, 2026): twice the query heads, shared keys
+# The same in the layout of transformers' DiffLlama: `heads` counts both maps, head h is
+# paired with h + heads/2, rotary turns halves, the norm has no weight. kv_heads is even.
+func differential_llama(x: [B, T, M], heads, kv_heads = heads, depth = 0, base = 10000, eps = 1e-5) -> [B, T, M] {
+  D = M / heads
+  half, kv_half = heads / 2, kv_heads / 2
+  param q_proj: linear(N=M, bias=false), k_proj: linear(N=kv_heads*D, bias=false)
+  param v_proj: linear(N=kv_heads*D, bias=false), o_proj: linear(N=M, bias=false)
+  param lambda_q1: [D], lambda_k1: [D], lambda_q2: [D], lambda_k2: [D]
+  param groupnorm: rms_norm(eps=eps, affine=false)
+  q = rotary(split_heads(q_proj(x), heads), base=base)
+  k = rotary(split_heads(k_proj(x), kv_heads), base=base)
+  v = split_heads(v_proj(x), kv_heads)
+  values = concat(v[:, :kv_half], v[:, kv_half:])  # [B, kv_heads/2, T, 2*D]
+  lambda_init = 0.8 - 0.6 * exp(-0.3 * depth)
+  lambda = exp(lambda_q1 @ lambda_k1) - exp(lambda_q2 @ lambda_k2) + lambda_init
+  a = differential(q[:, :half], q[:, half:], k[:, :kv_half], k[:, kv_half:], values, lambda,
+                   causal=true, gqa=true)
+  return o_proj(merge_heads((1 - lambda_init) * groupnorm(a)))
+}
+
+# The second version (unilm's Diff-Transformer-V2, 2026): twice the query heads, shared keys
 # and values, lambda a sigmoid for each token and head, no norm.
 func differential_v2(x: [B, T, M], heads, kv_heads) -> [B, T, M] {
   D = M / heads

@@ -65,6 +65,13 @@ def turned(x):
     return rotary(x, numpy.arange(x.shape[1]), interleaved=True)
 
 
+def lambda_of(w, depth):
+    """What lambda begins with in training, and what it is."""
+    start = 0.8 - 0.6 * numpy.exp(-0.3 * depth)
+    first, second = w["lambda_q1"] @ w["lambda_k1"], w["lambda_q2"] @ w["lambda_k2"]
+    return start, numpy.exp(first) - numpy.exp(second) + start
+
+
 def differential_v1(w, x, heads, depth, kv_heads=None):
     """x [T, M]."""
     kv_heads = kv_heads or heads
@@ -72,12 +79,7 @@ def differential_v1(w, x, heads, depth, kv_heads=None):
     q = turned(heads_of(x @ w["q_proj.weight"].T, 2 * heads))
     k = turned(heads_of(x @ w["k_proj.weight"].T, 2 * kv_heads))
     v = heads_of(x @ w["v_proj.weight"].T, kv_heads)
-    start = 0.8 - 0.6 * numpy.exp(-0.3 * depth)
-    weight = (
-        numpy.exp(w["lambda_q1"] @ w["lambda_k1"])
-        - numpy.exp(w["lambda_q2"] @ w["lambda_k2"])
-        + start
-    )
+    start, weight = lambda_of(w, depth)
     rows = []
     for h in range(heads):
         g = h // (heads // kv_heads)
@@ -88,6 +90,27 @@ def differential_v1(w, x, heads, depth, kv_heads=None):
         )
     rows = (1 - start) * rms_norm(numpy.array(rows), w["subln.weight"])
     return merged(rows) @ w["out_proj.weight"].T
+
+
+def differential_llama(w, x, heads, kv_heads, depth):
+    """As DiffLlama computes it: keys and values repeated, then everything in halves."""
+    causal = attentions.visible(len(x), len(x), causal=True)
+    group, half = heads // kv_heads, heads // 2
+
+    def projected(name, count):
+        return heads_of(x @ w[f"{name}_proj.weight"].T, count)
+
+    q = rotary(projected("q", heads), numpy.arange(len(x)))
+    k = rotary(projected("k", kv_heads), numpy.arange(len(x))).repeat(group, axis=0)
+    v = projected("v", kv_heads).repeat(group, axis=0)
+    start, weight = lambda_of(w, depth)
+    rows = [
+        attentions.differential(
+            causal, q[h], q[h + half], k[h], k[h + half], numpy.concatenate([v[h], v[h + half]], axis=1), weight
+        )
+        for h in range(half)
+    ]
+    return merged((1 - start) * rms_norm(numpy.array(rows))) @ w["o_proj.weight"].T
 
 
 def differential_v2(w, x, heads, kv_heads):
@@ -165,6 +188,10 @@ FUNCTIONS = {
     "differential_v1 of shared keys": (
         ["--arg=heads=4", "--arg=kv_heads=2"],
         lambda w, x: differential_v1(w, x, 4, 0, kv_heads=2),
+    ),
+    "differential_llama": (
+        ["--arg=heads=8", "--arg=kv_heads=4", "--arg=depth=1"],
+        lambda w, x: differential_llama(w, x, 8, 4, 1),
     ),
     "differential_v2": (
         ["--arg=heads=4", "--arg=kv_heads=2"],

@@ -36,10 +36,10 @@ ArrayRef<ScheduledKind> gatefold::getScheduledKinds() {
   static constexpr StringLiteral online[] = {onlineAlgorithm,
                                              registersAlgorithm};
   static constexpr ScheduledSize recurrenceSizes[] = {
-      {"step_rows", stepRowsName, 1 << 20, steps}};
+      {"step_rows", stepRowsName, "rows", 1 << 20, steps}};
   static constexpr ScheduledSize attentionSizes[] = {
-      {"query_block", queryBlockName, 1 << 16, blocks},
-      {"key_block", keyBlockName, 1 << 20, online}};
+      {"query_block", queryBlockName, "queries", 1 << 16, blocks},
+      {"key_block", keyBlockName, "keys", 1 << 20, online}};
   static constexpr ScheduledKind kinds[] = {
       {"recurrence", recurrences, recurrenceSizes},
       {"attention", attentions, attentionSizes}};

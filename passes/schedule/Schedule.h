@@ -21,6 +21,8 @@ namespace gatefold {
 struct ScheduledSize {
   /// Part of a key after the dot, attribute, and largest value; the least is 1.
   llvm::StringLiteral key, attribute;
+  /// What it is a number of: `queries`.
+  llvm::StringLiteral counted;
   int64_t most;
   llvm::ArrayRef<llvm::StringLiteral> algorithms;
 

@@ -3,6 +3,7 @@
 
 #include "frontend/tools/gatefold/Commands.h"
 #include "frontend/tools/gatefold/Compilation.h"
+#include "frontend/tools/gatefold/EntryAlgorithms.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -110,8 +111,8 @@ void printProgram(const text::Program &program,
 }
 
 /// Lists the entries of a text that has no errors.
-void listEntries(const CommandLine &line, text::Package &package,
-                 json::Array &entries) {
+ExitStatus listEntries(const CommandLine &line, text::Package &package,
+                       EntryAlgorithms &algorithms, json::Array &entries) {
   std::vector<text::EntryOptions> wanted;
   if (!line.entry.entry.empty()) {
     wanted.push_back(line.entry);
@@ -128,11 +129,20 @@ void listEntries(const CommandLine &line, text::Package &package,
         text::checkEntry(package, options, &missing);
     if (!program)
       continue; // reported
+    json::Object entry;
     if (line.json)
-      entries.push_back(programJson(*program, missing));
+      entry = programJson(*program, missing);
     else
       printProgram(*program, missing);
+    // What is missing keeps a program from being compiled.
+    if (missing.empty())
+      if (ExitStatus status =
+              algorithms.list(*program, line.json ? &entry : nullptr))
+        return status;
+    if (line.json)
+      entries.push_back(std::move(entry));
   }
+  return Done;
 }
 
 ExitStatus checkText(const CommandLine &line, const std::string &path,
@@ -147,12 +157,20 @@ ExitStatus checkText(const CommandLine &line, const std::string &path,
   }
   if (line.entry.entry.empty())
     text::checkFile(package, line.entry.floatType);
+  EntryAlgorithms algorithms(line, path);
+  ExitStatus listed = Done;
   if (!diagnostics.hasErrors())
-    listEntries(line, package, entries);
-  return report(diagnostics, line.json);
+    listed = listEntries(line, package, algorithms, entries);
+  ExitStatus status = report(diagnostics, line.json);
+  return listed ? listed : status;
 }
 
 ExitStatus checkModule(const CommandLine &line, const std::string &path) {
+  if (line.targetGiven) {
+    fail("--target says what `check` lists of a text: " + path +
+         " is a module");
+    return CommandLineFault;
+  }
   CommandLine one = line;
   one.files = {path};
   Compilation compilation(one);

@@ -18,7 +18,7 @@ namespace {
 
 cl::SubCommand checkCommand("check",
                             "parse and type-check; list entries, inputs, "
-                            "results, parameters");
+                            "results, parameters, algorithms");
 cl::SubCommand formatCommand("fmt", "print in the standard layout");
 cl::SubCommand initCommand("init", "random weights for every parameter");
 cl::SubCommand runCommand("run", "compute results from inputs");
@@ -44,6 +44,9 @@ cl::OptionCategory category("Gatefold options");
 #define ON_CODE                                                                \
   cl::cat(category), cl::sub(runCommand), cl::sub(compileCommand),             \
       cl::sub(benchCommand), cl::sub(reportCommand)
+#define ON_TARGET                                                              \
+  cl::cat(category), cl::sub(checkCommand), cl::sub(runCommand),               \
+      cl::sub(compileCommand), cl::sub(benchCommand), cl::sub(reportCommand)
 #define ON_WEIGHTS                                                             \
   cl::cat(category), cl::sub(runCommand), cl::sub(compileCommand),             \
       cl::sub(benchCommand)
@@ -79,7 +82,7 @@ cl::list<std::string> target("target",
                              cl::desc("native, x86-64-v3, x86-64-v4, aarch64, "
                                       "or a GPU: sm_80, sm_90, ...; `compile` "
                                       "takes several"),
-                             cl::value_desc("T"), ON_CODE);
+                             cl::value_desc("T"), ON_TARGET);
 cl::opt<bool> naive("naive", cl::desc("without fusion, tiling or reduced work"),
                     ON_CODE);
 cl::opt<bool>

@@ -17,6 +17,7 @@
 #include "passes/schedule/Schedule.h"
 #include "passes/support/Entry.h"
 #include "passes/support/Target.h"
+#include "passes/tile/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
@@ -90,7 +91,7 @@ template <typename Work> auto Compilation::timed(StringRef phase, Work work) {
   return result;
 }
 
-ExitStatus Compilation::load(std::vector<OfferedInput> *inputs) {
+void Compilation::createContext() {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
@@ -100,6 +101,10 @@ ExitStatus Compilation::load(std::vector<OfferedInput> *inputs) {
   context->loadDialect<GfDialect>();
   // What is wrong is said in words; an operation is many lines.
   context->printOpOnDiagnostic(false);
+}
+
+ExitStatus Compilation::load(std::vector<OfferedInput> *inputs) {
+  createContext();
   StringRef path = line.files.front();
   ExitStatus status;
   if (path.ends_with(".mlir")) {
@@ -149,6 +154,16 @@ ExitStatus Compilation::loadText(std::vector<OfferedInput> *inputs) {
   if (options.name.empty())
     options.name = program->name;
   return Done;
+}
+
+bool Compilation::importChecked(const text::Program &checked,
+                                text::Diagnostics &refusals) {
+  createContext();
+  text = true;
+  module = timed("import", [&] {
+    return text::importProgram(checked, refusals, *context);
+  });
+  return bool(module);
 }
 
 ExitStatus Compilation::loadModule() {
@@ -202,7 +217,7 @@ void Compilation::collectScheduled(mlir::ModuleOp program) {
     for (const ScheduledSize &size : kind->sizes) {
       auto number = op->getAttrOfType<mlir::IntegerAttr>(size.attribute);
       if (number && size.isOf(entry.algorithm))
-        entry.sizes.emplace_back(size.key.str(), number.getInt());
+        entry.sizes.emplace_back(&size, number.getInt());
     }
     scheduled.push_back(std::move(entry));
   });
@@ -228,7 +243,8 @@ ExitStatus Compilation::lower(StringRef last) {
   }
   if (last == "import")
     return Done;
-  bool keepsRemarks = line.remarks || line.command == Command::Report;
+  bool keepsRemarks = line.remarks || line.command == Command::Report ||
+                      line.command == Command::Check;
   if (keepsRemarks &&
       mlir::failed(enableRemarks(*context, line.remarks, remarks))) {
     fail("remarks cannot be enabled");
@@ -308,6 +324,18 @@ ExitStatus Compilation::runPhases(mlir::ModuleOp program, StringRef target,
     }
   }
   return host && *host ? lowerHost(**host, target) : Done;
+}
+
+ExitStatus Compilation::tileAttentions() {
+  SourceMgr manager;
+  ModuleDiagnostics handler(*context, manager, line.json);
+  mlir::PassManager passes(context.get());
+  passes.addNestedPass<mlir::func::FuncOp>(createTileAttention());
+  if (mlir::succeeded(passes.run(*module)))
+    return Done;
+  fail("attentions cannot be tiled in a checked program",
+       "this is a fault of Gatefold: please report it with the text");
+  return OurFault;
 }
 
 ExitStatus Compilation::lowerHost(mlir::ModuleOp host, StringRef target) {

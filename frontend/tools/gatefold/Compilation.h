@@ -13,6 +13,10 @@
 #include "passes/emit/Emit.h"
 #include "passes/emit/EmitKernels.h"
 
+namespace gatefold {
+struct ScheduledSize;
+} // namespace gatefold
+
 namespace gatefold::tool {
 
 /// One file on its way to code. Every step reports its own faults and gives an
@@ -25,7 +29,7 @@ public:
     mlir::Location location;
     std::string algorithm;
     /// Those that the algorithm has: `step_rows`, or `query_block`, ..
-    std::vector<std::pair<std::string, int64_t>> sizes;
+    std::vector<std::pair<const ScheduledSize *, int64_t>> sizes;
   };
 
   explicit Compilation(const CommandLine &line);
@@ -34,9 +38,15 @@ public:
   /// Reads the text or the module and checks it. Inputs, where there are any,
   /// tell what the command line leaves open about a cell, func or attention.
   ExitStatus load(std::vector<OfferedInput> *inputs = nullptr);
+  /// In place of `load`, a program that the caller has checked. What is not
+  /// compiled yet goes to `refusals`, and the answer is false.
+  bool importChecked(const text::Program &checked, text::Diagnostics &refusals);
   /// Runs the phases up to and with `last`, or all of them: of the target, and
   /// before them those of the GPUs beside it.
   ExitStatus lower(llvm::StringRef last = "");
+  /// After `schedule`: the first pass of the phase `tile`, which alone knows
+  /// the attentions that cannot be computed as they are scheduled.
+  ExitStatus tileAttentions();
   /// Prints the module as it stands.
   void print(llvm::raw_ostream &out);
   ExitStatus emit(CodeForm form, std::unique_ptr<llvm::MemoryBuffer> &code);
@@ -52,8 +62,8 @@ public:
   mlir::ModuleOp getModule() { return *module; }
   EmitOptions &emitOptions() { return options; }
 
-  /// For `report`, after all phases: each recurrence and attention, and what
-  /// the passes said.
+  /// For `report` and `check`, after the phases: each recurrence and attention,
+  /// and what the passes said.
   const std::vector<Scheduled> &getScheduled() const { return scheduled; }
   const std::vector<PassRemark> &getRemarks() const { return remarks; }
 
@@ -62,6 +72,7 @@ public:
   llvm::json::Value timingJson() const;
 
 private:
+  void createContext();
   ExitStatus loadText(std::vector<OfferedInput> *inputs);
   ExitStatus loadModule();
   ExitStatus runPhases(mlir::ModuleOp program, llvm::StringRef target,

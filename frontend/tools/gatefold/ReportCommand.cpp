@@ -4,12 +4,12 @@
 #include "frontend/text/Cost.h"
 #include "frontend/tools/gatefold/Commands.h"
 #include "frontend/tools/gatefold/ModelTime.h"
+#include "frontend/tools/gatefold/ScheduledOperations.h"
 #include "frontend/tools/gatefold/Session.h"
 #include "frontend/tools/gatefold/Weights.h"
+#include "passes/schedule/Schedule.h"
 #include "passes/support/Entry.h"
 #include "passes/support/Target.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 
 using namespace llvm;
 
@@ -53,140 +53,25 @@ Prepared countPrepared(const gatefold_description &description) {
   return result;
 }
 
-/// An operation, and what the passes said of it and of what is within it.
-struct ReportedOperation {
-  /// Null for what belongs to no recurrence or attention.
-  const Compilation::Scheduled *scheduled = nullptr;
-  /// Layers and directions of one call are many operations at one place.
-  int64_t count = 1;
-  std::vector<mlir::FileLineColLoc> places;
-  std::vector<const PassRemark *> remarks;
-};
-
-/// Whether `inner` is at `outer`, or called from there.
-bool isWithin(ArrayRef<mlir::FileLineColLoc> inner,
-              ArrayRef<mlir::FileLineColLoc> outer) {
-  return !outer.empty() && inner.size() >= outer.size() &&
-         inner.take_back(outer.size()) == outer;
-}
-
-/// Whether nothing tells one from the other for whoever reads the text.
-bool areAlike(const Compilation::Scheduled &a,
-              const Compilation::Scheduled &b) {
-  return a.what == b.what && a.algorithm == b.algorithm && a.sizes == b.sizes;
-}
-
-/// The operations in the order of the program, then one that has the other
-/// remarks.
-std::vector<ReportedOperation> sortRemarks(const Compilation &compilation) {
-  std::vector<ReportedOperation> operations;
-  for (const Compilation::Scheduled &scheduled : compilation.getScheduled()) {
-    auto places = findPlaces(scheduled.location);
-    auto alike = llvm::find_if(operations, [&](const ReportedOperation &other) {
-      return other.places == places && areAlike(*other.scheduled, scheduled);
-    });
-    if (alike != operations.end())
-      ++alike->count;
-    else
-      operations.push_back({&scheduled, 1, std::move(places), {}});
-  }
-  operations.emplace_back();
-  for (const PassRemark &remark : compilation.getRemarks()) {
-    // The rows say it.
-    if (remark.pass == "gf-choose-algorithms")
-      continue;
-    std::vector<mlir::FileLineColLoc> places = findPlaces(remark.location);
-    ReportedOperation *nearest = &operations.back();
-    for (ReportedOperation &operation : operations)
-      if (isWithin(places, operation.places) &&
-          operation.places.size() > nearest->places.size())
-        nearest = &operation;
-    // Layers and directions say the same again.
-    if (llvm::none_of(nearest->remarks, [&](const PassRemark *other) {
-          return other->words == remark.words && other->pass == remark.pass &&
-                 other->location == remark.location;
-        }))
-      nearest->remarks.push_back(&remark);
-  }
-  return operations;
-}
-
-/// The naive one where what was chosen could not be done.
-std::string algorithmOf(const ReportedOperation &operation) {
-  bool isLeft = llvm::any_of(operation.remarks, [&](const PassRemark *remark) {
-    return remark->kind == PassRemark::Kind::NotDone &&
-           remark->pass == "gf-tile-attention" &&
-           findPlaces(remark->location) == operation.places;
-  });
-  return isLeft ? "naive" : operation.scheduled->algorithm;
-}
-
-/// Files of the library are named as programs import them: where it is
-/// installed says nothing.
-std::string placeText(ArrayRef<mlir::FileLineColLoc> places) {
-  if (places.empty())
-    return "";
-  StringRef file = places.front().getFilename().getValue();
-  if (sys::fs::equivalent(sys::path::parent_path(file), libraryFolder()))
-    file = sys::path::filename(file);
-  return (file + ":" + Twine(places.front().getLine()) + ":" +
-          Twine(places.front().getColumn()))
-      .str();
-}
-
-StringRef kindText(PassRemark::Kind kind) {
-  switch (kind) {
-  case PassRemark::Kind::Done:
-    return "done";
-  case PassRemark::Kind::NotDone:
-    return "not done";
-  case PassRemark::Kind::Note:
-    break;
-  }
-  return "note";
-}
-
-json::Array remarksJson(const ReportedOperation &operation) {
-  json::Array array;
-  for (const PassRemark *remark : operation.remarks) {
-    json::Object object{{"kind", kindText(remark->kind)},
-                        {"pass", remark->pass},
-                        {"message", json::fixUTF8(remark->words)}};
-    addPlace(object, remark->location);
-    array.push_back(std::move(object));
-  }
-  return array;
-}
-
 void addSchedule(json::Object &document, const Compilation &compilation) {
   json::Array scheduled;
-  for (const ReportedOperation &operation : sortRemarks(compilation)) {
-    if (!operation.scheduled) {
-      document["remarks"] = remarksJson(operation);
-      continue;
-    }
-    std::string algorithm = algorithmOf(operation);
-    json::Object object{{"what", operation.scheduled->what},
-                        {"algorithm", algorithm},
-                        {"count", operation.count},
-                        {"remarks", remarksJson(operation)}};
-    if (algorithm != "naive")
-      for (const auto &[name, size] : operation.scheduled->sizes)
-        object[name] = size;
-    addPlace(object, operation.scheduled->location);
-    scheduled.push_back(std::move(object));
+  for (const ScheduledOperation &operation : findOperations(compilation)) {
+    if (operation.scheduled)
+      scheduled.push_back(operationJson(operation, operation.remarks));
+    else
+      document["remarks"] = remarksJson(operation.remarks);
   }
   document["scheduled"] = std::move(scheduled);
 }
 
 void printSchedule(const Compilation &compilation, PrintRow row) {
-  for (const ReportedOperation &operation : sortRemarks(compilation)) {
+  for (const ScheduledOperation &operation : findOperations(compilation)) {
     if (operation.scheduled) {
       const Compilation::Scheduled &scheduled = *operation.scheduled;
-      std::string algorithm = algorithmOf(operation);
+      std::string algorithm = operation.getAlgorithm();
       if (algorithm != "naive")
-        for (const auto &[name, size] : scheduled.sizes)
-          algorithm += ", " + name + "=" + std::to_string(size);
+        for (const auto &[size, number] : scheduled.sizes)
+          algorithm += ", " + size->key.str() + "=" + std::to_string(number);
       row(scheduled.what,
           algorithm + " at " + placeText(operation.places) +
               (operation.count == 1

@@ -139,6 +139,7 @@ def test_json(small):
                             {"name": "weight", "element": "f32", "shape": [2, 3]},
                             {"name": "gain", "element": "f32", "shape": [2], "initial": 1},
                         ],
+                        "scheduled": [],
                     }
                 ],
             }

@@ -157,6 +157,7 @@ def test_what_was_scheduled(tmp_path):
     assert "prepare: rnn.weight_ih packed" in first and "other.weight_ih" not in first
     assert "prepare: other.weight_ih packed" in second and "rnn.weight_ih" not in second
     assert "  not done          product [12, 4] x [?, 4] stays in the step" in first
+    assert "  not done          not a linear recurrence: the next" in first
     assert "48 query rows" in third and "weight_ih" not in third
 
 

@@ -23,6 +23,7 @@ RESULTS = "`m` has more than 1000 results and states"
 WORK = "more than 3000000 expressions are evaluated"
 RANK = "dimensions; a tensor has at most 64"
 FINE = ""  # status 0
+CELL = "cell c%(i)d(x: [H]) -> [H] {\n  state h: [H]\n  h' = h + x\n  return h'\n}\n"
 FUNC = "func f%(i)d(x: [M]) -> [M] {\n  return x\n}\n"
 
 
@@ -65,6 +66,8 @@ TEXTS = {
         False,
     ),
     "declarations": (lines(FUNC, 10_000), FINE, False),
+    # Few of them are scheduled; there is a line for each.
+    "cells": (lines(CELL, 5000), FINE, False),
     "more-declarations": (lines(FUNC, 50_000), WORK, False),
     "states": (model(lines("  state s%(i)d: [B]\n  s%(i)d' = x\n", 20_000)), INPUTS, True),
     "results": (

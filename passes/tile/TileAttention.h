@@ -139,6 +139,20 @@ protected:
   void findBlock(mlir::Value start);
   /// TileAttentionSoftmax.cpp.
   bool hidesByPlace();
+  /// Whether a block of queries may look at a part of the keys alone.
+  bool limitsKeys() {
+    return hidesByPlace() || reach.hasLength || op.getQuerySegments();
+  }
+  // TileAttentionSegments.cpp: packed documents.
+  using JoinBody = llvm::function_ref<std::pair<mlir::Value, mlir::Value>(
+      mlir::OpBuilder &, mlir::ValueRange)>;
+  std::pair<mlir::Value, mlir::Value>
+  joinAll(mlir::Value values, std::pair<mlir::Value, mlir::Value> start,
+          JoinBody join);
+  mlir::Value takeSegments(mlir::Value segments, mlir::Value first,
+                           mlir::OpFoldResult count);
+  std::pair<mlir::Value, mlir::Value> findSegments(mlir::Value first,
+                                                   mlir::Value end);
   /// The region for one block of queries, written into the results, which are
   /// `carried`.
   virtual mlir::LogicalResult

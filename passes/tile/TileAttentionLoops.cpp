@@ -166,8 +166,11 @@ void AttentionTiling::findBlock(Value start) {
   Value endOfLast = reach.last
                         ? least(reach.end, plus(plus(reach.last, start), rows))
                         : reach.end;
-  if (cutsKeys && (hidesByPlace() || reach.hasLength)) {
-    block.first = reach.first ? alignKey(firstOfFirst) : none;
+  if (cutsKeys && limitsKeys()) {
+    if (op.getQuerySegments())
+      std::tie(firstOfFirst, endOfLast) = findSegments(firstOfFirst, endOfLast);
+    block.first =
+        reach.first || op.getQuerySegments() ? alignKey(firstOfFirst) : none;
     block.end = clamp(endOfLast, block.first, keyCount);
     // Never more than there are, which makes their room known before a run.
     block.columns =

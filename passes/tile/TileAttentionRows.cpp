@@ -259,7 +259,7 @@ Value AttentionTiling::multiplyValues(RowValuesOp op, Value weights,
   Value first = clamp(firstValue, block.first, block.end);
   Value end = clamp(reach.reachEnd, first, block.end);
   OpFoldResult count = getAsOpFoldResult(minus(end, first));
-  bool readsAll = keyBlock == 0 && !hidesByPlace() && !reach.hasLength;
+  bool readsAll = keyBlock == 0 && !limitsKeys();
   OpFoldResult none = rewriter.getIndexAttr(0), one = rewriter.getIndexAttr(1);
   auto cut = [&](Value tensor, int64_t dim, Value from) -> Value {
     if (readsAll)

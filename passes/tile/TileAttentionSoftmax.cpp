@@ -63,32 +63,6 @@ Value AttentionTiling::makeVisible() {
       })[0];
 }
 
-/// The segments of the block's queries and keys.
-void AttentionTiling::addSegments(SmallVectorImpl<TileInput> &inputs) {
-  auto add = [&](Value segments, Value first, OpFoldResult count,
-                 unsigned loop) {
-    auto type = cast<RankedTensorType>(segments.getType());
-    int64_t rank = type.getRank();
-    SmallVector<OpFoldResult> offsets, sizes(rank, rewriter.getIndexAttr(1));
-    SmallVector<OpFoldResult> strides(rank, rewriter.getIndexAttr(1));
-    for (int64_t dim = 0; dim + 1 < rank; ++dim)
-      offsets.push_back(lead[dim]);
-    offsets.push_back(first);
-    sizes.back() = count;
-    auto part = RankedTensorType::get(
-        {getConstantIntValue(count).value_or(ShapedType::kDynamic)},
-        type.getElementType());
-    inputs.push_back(
-        {tensor::ExtractSliceOp::create(rewriter, loc, part, segments, offsets,
-                                        sizes, strides),
-         mapOf({loop})});
-  };
-  if (!op.getQuerySegments())
-    return;
-  add(op.getQuerySegments(), block.start, block.rows, 0);
-  add(op.getKeySegments(), block.first, block.columns, 1);
-}
-
 /// In the body of an operation on [rows, columns] of which the first arguments
 /// are the mask and the segments, where there are any.
 Value AttentionTiling::seenHere(OpBuilder &builder, ValueRange values) {

@@ -15,6 +15,8 @@
 // that block, between barriers of its own. A value has one place and one
 // definition, so a place holds what its value was last; nothing is merged.
 //
+// What there is no room for stays what it was, and may be spilled.
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/emit/KeepAcrossCalls.h"
@@ -214,10 +216,9 @@ void Keeper::readAtUses(const Kept &kept, ArrayRef<Use *> uses,
     Value *word = builder.CreateAlignedLoad(
         type->isIntegerTy() ? builder.getInt64Ty() : type, kept.place,
         Align(wordBytes));
-    auto *first = cast<Instruction>(word);
     if (type->isIntegerTy())
       word = builder.CreateTrunc(word, type);
-    reads.push_back(isa<Instruction>(word) ? cast<Instruction>(word) : first);
+    reads.push_back(cast<Instruction>(word));
     return word;
   };
   // A merge has one value for each block that it comes from, however many

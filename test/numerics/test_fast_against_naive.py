@@ -76,7 +76,7 @@ def test_samples(compiler, file, entry, options):
     compare(compiler, MODELS / file, "--entry", entry, *options)
 
 
-# One width is enough for what differs from another cell in an operation or two.
+# One width and one layer are enough for what differs from another cell in an operation or two.
 CELLS_ALIKE = ("rnn_relu", "lstm_clipped", "lstm_coupled", "lstm_layer_norm", "min_lstm")
 
 
@@ -93,15 +93,15 @@ model m(x: [B, T, {width}], lengths: i64[B]) -> [B, T, {2 * width}] {{
   return y
 }}
 """
-    if cell in ("sru", *PROJECTED):
-        # A second layer reads both directions, which these cannot take.
+    if cell in ("sru", *PROJECTED, *CELLS_ALIKE):
+        # A second layer reads both directions, which sru and the projected ones cannot take.
         text = text.replace(", layers=2, bidirectional=true", "").replace(
             f"T, {2 * width}]", f"T, {width}]"
         )
     compare(compiler, text)
 
 
-# What each takes beside q, k and v, and what it is called with; `differential` is written out.
+# What each takes beside q, k and v, and what it is called with.
 EXTRA = {
     "additive": ("w: [16]", "w"),
     "scaled_differential": ("lq1: [16], lk1: [16], lq2: [16], lk2: [16]", "lq1, lk1, lq2, lk2"),
@@ -113,35 +113,41 @@ EXTRA = {
     "streaming": ("", "recent=20"),
     "prefix_causal": ("keys: i64[B]", "keys[:, None]"),
     "relative_bias": ("table: [2, 31]", "table"),
-    "bucketed_bias": ("table: [2, 32]", "table"),
+    "bucketed_bias": ("buckets: [2, 32]", "buckets"),
 }
 VIEWS = ["", ", causal=true", ", window=(3, 2)", ", lengths=keys"]
 # One view is enough for what differs from another attention in an operation or two.
 ALIKE = {name for name in EXTRA if name not in ("additive", "scaled_differential", "alibi")}
 
 
-def attention_text(name, options):
-    two = name == "differential"
-    more, given = EXTRA.get(name, ("", ""))
-    heads = [f"{n}: [B, 2, T, 16]" for n in (("q1", "q2") if two else ("q",))]
-    heads += [f"{n}: [B, 2, S, 16]" for n in (("k1", "k2") if two else ("k",))]
-    call = ["q1", "q2", "k1", "k2", "v", "weight"] if two else ["q", "k", "v", given]
-    inputs = [*heads, "v: [B, 2, S, 24]", "weight: [B, 2, T, 1]" if two else more]
-    if "keys" in options and "keys" not in more:
-        inputs.append("keys: i64[B]")
+def attentions_text(names, options):
+    """A model of one result for each."""
+    heads = [f"{n}: [B, 2, {size}, 16]" for n, size in zip(("q", "p", "k", "l"), "TTSS")]
+    inputs = dict.fromkeys([*heads, "v: [B, 2, S, 24]", "weight: [B, 2, T, 1]"])
+    calls = []
+    for name in names:
+        more, given = EXTRA.get(name, ("", ""))
+        inputs |= dict.fromkeys(re.findall(r"\w+: (?:i64)?\[.*?\]", more))
+        call = ["q, p, k, l, v, weight" if name == "differential" else "q, k, v", given]
+        calls.append(f"{name}({', '.join(filter(None, call))}{options})")
+    if "keys" in options:
+        inputs["keys: i64[B]"] = None
+    results = ", ".join(f"of_{name}: [B, 2, T, 24]" for name in names)
     return f"""import attention
-model m({", ".join(filter(None, inputs))}) -> [B, 2, T, 24] {{
-  return {name}({", ".join(filter(None, call))}{options})
+model m({", ".join(inputs)}) -> ({results}) {{
+  return {", ".join(calls)}
 }}
 """
 
 
-@pytest.mark.parametrize(
-    "name, options",
-    [(name, view) for name in ATTENTIONS for view in (VIEWS[3:] if name in ALIKE else VIEWS)],
-)
+@pytest.mark.parametrize("options", VIEWS)
+@pytest.mark.parametrize("name", [name for name in ATTENTIONS if name not in ALIKE])
 def test_attentions(compiler, name, options):
-    compare(compiler, attention_text(name, options))
+    compare(compiler, attentions_text([name], options))
+
+
+def test_attentions_alike(compiler):
+    compare(compiler, attentions_text([name for name in ATTENTIONS if name in ALIKE], ", lengths=keys"))
 
 
 @pytest.mark.parametrize("seed", range(100, 130))

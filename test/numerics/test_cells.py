@@ -177,9 +177,11 @@ def test_scan_with_lengths_and_init(compiler, case, reverse):
             assert_close(result[name], final, (name, *what))
 
 
+OF_PAPER = Case("lstm_layer_norm", 17, 5, {"normalised_state": False})
+NOT_CLIPPED = Case("lstm_clipped", 7, 3, {"cell_clip": "inf", "projection_clip": "inf"})
 OTHERWISE_SET = [
-    pytest.param(Case("lstm_layer_norm", 17, 5, {"normalised_state": False}), id="lstm_layer_norm_of_the_paper"),
-    pytest.param(Case("lstm_clipped", 7, 3, {"cell_clip": "inf", "projection_clip": "inf"}), id="lstm_not_clipped"),
+    pytest.param(OF_PAPER, id="lstm_layer_norm_of_the_paper"),
+    pytest.param(NOT_CLIPPED, id="lstm_not_clipped"),
 ]
 
 

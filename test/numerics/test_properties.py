@@ -164,3 +164,38 @@ def test_mixings_of_a_gru_are_one_with_the_other_sign(compiler):
     weights["b.bias_hh"] = numpy.zeros(15, numpy.float32)
     found = library.prepare(weights).run(x=floats(generator, 3, 17, 3))
     assert_close(found["article"], found["before"].astype(float))
+
+
+NOTHING_OF_A_MAP = """
+import attention
+
+model m(q: [B, T, 6], k: [B, S, 6], other_q: [B, T, 6], other_k: [B, S, 6], v: [B, S, 3]) ->
+    (one: [B, T, 3], two: [B, T, 3]) {
+  one = dot_product(q, k, v)
+  two = differential(q, other_q, k, other_k, v, lambda=0)
+  return one, two
+}
+"""
+
+
+def test_a_map_of_coefficient_zero(compiler):
+    """It changes nothing while its scores are numbers. Where they are not, 0 times NaN is NaN: to leave the map out
+    would hide it."""
+    options = [], ["--naive"], ["--schedule", "attention.algorithm=online"]
+    libraries = [compiler.library(NOTHING_OF_A_MAP, *option).prepare({}) for option in options]
+    generator = numpy.random.default_rng(323)
+    for queries, keys in ((1, 1), (5, 3), (70, 130)):
+        given = {name: floats(generator, 3, queries, 6) for name in ("q", "other_q")}
+        given |= {name: floats(generator, 3, keys, 6) for name in ("k", "other_k")}
+        given["v"] = floats(generator, 3, keys, 3)
+        bad = {name: array.copy() for name, array in given.items()}
+        bad["other_q"][1, -1, 2] = numpy.nan
+        bad["other_k"][2, 0, 3] = numpy.nan
+        for library in libraries:
+            found = library.run(**given)
+            assert_close(found["two"], found["one"].astype(float), queries)
+            hidden = numpy.zeros((3, queries, 3), bool)
+            hidden[1, -1] = hidden[2] = True
+            dirty = library.run(**bad)
+            numpy.testing.assert_array_equal(dirty["one"], found["one"])
+            numpy.testing.assert_array_equal(dirty["two"], numpy.where(hidden, numpy.nan, found["two"]))

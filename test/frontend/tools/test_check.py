@@ -294,6 +294,29 @@ def test_hostile_texts(tmp_path, name):
         assert len(run.err) < 20_000
 
 
+CELL = """cell c{}(x: [H]) -> [H] {{
+  state h: [H]
+  h' = 0.5 * h + x
+  return h'
+}}
+"""
+
+
+def test_a_file_of_many_cells(tmp_path):
+    """Algorithms are found for as many entries as take no time; the others have a line that says so."""
+    path = write(tmp_path / "cells.gf", "".join(CELL.format(i) for i in range(200)))
+    entries = gatefold("check", path, "--json").json["files"][0]["entries"]
+    found = ["scheduled" in entry for entry in entries]
+    count = sum(found)
+    assert 50 < count < 200 and found == [True] * count + [False] * (200 - count)
+    assert entries[-1]["not_scheduled"] == {"message": "the file has too much before it; --entry asks for one"}
+    lines = gatefold("check", path).out.splitlines()
+    assert sum(line.startswith("  recurrence  ") for line in lines) == count
+    assert sum(line.startswith("  not scheduled  the file has too much") for line in lines) == 200 - count
+    last = gatefold("check", path, "--entry", "c199", "--json").json["files"][0]["entries"]
+    assert [one["algorithm"] for one in last[0]["scheduled"]] == ["scan"]
+
+
 MODULE = """module {
   func.func @main() {
     return

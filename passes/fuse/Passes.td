@@ -189,4 +189,42 @@ def FoldDiffWindow : Pass<"gf-fold-diff-window", "::mlir::func::FuncOp"> {
   ];
 }
 
+def RaiseAttention : Pass<"gf-raise-attention", "::mlir::func::FuncOp"> {
+  let summary = "Attention written out on whole tensors as gf.attention";
+  let description = [{
+    `softmax(q k^T * scale) v`, written on whole tensors, becomes one attention, so that
+    its scores are not stored: memory grows with the queries, not with queries times keys.
+
+    ```mlir
+    %s = linalg.contract ... ins(%q, %k : tensor<?x64xf32>, tensor<64x?xf32>)
+    %p = ... // softmax along the last axis of %s, in four operations
+    %y = linalg.contract ... ins(%p, %v : tensor<?x?xf32>, tensor<?x64xf32>)
+    // becomes
+    %y = gf.attention queries(%q : ...) keys(%k_t, %v : ...) -> tensor<?x64xf32> {
+      %s = gf.row_scores ...
+      %p = gf.row_softmax %s : tensor<?xf32>
+      %y = gf.row_values %p, %vr : ...
+      gf.yield %y : tensor<64xf32>
+    }
+    ```
+
+    Any leading dimensions may stand in front. What is done to each score before the softmax
+    (a scale, a bias, a select with -inf) becomes part of the row; what it reads beside the
+    scores becomes a pair, a query or a capture by the dimensions that it has. A sum of
+    products has the scores of each. Operands are transposed, or given a dimension of 1,
+    where an attention has another order.
+
+    Not where the scores, the weights, or a row's maximum or sum have another reader, where
+    the softmax runs along another axis than the keys, or where the keys are a parameter:
+    a product packs it once.
+  }];
+  let dependentDialects = [
+    "::gatefold::GfDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"attentionsRaised", "raised", "Attentions raised">
+  ];
+}
+
 #endif // GATEFOLD_FUSE_PASSES_TD

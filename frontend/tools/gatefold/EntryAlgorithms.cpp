@@ -18,21 +18,35 @@ constexpr int64_t mostCost = 50'000;
 /// What an entry costs beside its nodes.
 constexpr int64_t entryCost = 500;
 
-/// The nodes of a graph and of the bodies within it; `isScheduled` becomes true
-/// where there is a recurrence or an attention.
-int64_t countNodes(const text::Graph &graph, bool &isScheduled) {
-  int64_t nodes = graph.nodes.size();
-  for (const std::unique_ptr<text::Node> &node : graph.nodes) {
-    if (auto *recurrence = dyn_cast<text::RecurrenceNode>(node.get())) {
-      isScheduled = true;
-      nodes += countNodes(recurrence->body, isScheduled);
-    } else if (auto *attention = dyn_cast<text::AttentionNode>(node.get())) {
-      isScheduled = true;
-      nodes += countNodes(attention->body, isScheduled);
+/// What a program holds, bodies included.
+struct Contents {
+  int64_t nodes = 0;
+  /// Whether there is a recurrence or an attention.
+  bool isScheduled = false;
+  bool hasProducts = false, hasSums = false;
+
+  explicit Contents(const text::Graph &graph) { add(graph); }
+
+  /// Whether the phases may find an attention that is written out.
+  bool mayBecomeScheduled() const { return hasProducts && hasSums; }
+
+private:
+  void add(const text::Graph &graph) {
+    nodes += graph.nodes.size();
+    for (const std::unique_ptr<text::Node> &node : graph.nodes) {
+      using Kind = text::Node::Kind;
+      hasProducts |= node->kind == Kind::Contract;
+      hasSums |= node->kind == Kind::Softmax || node->kind == Kind::Reduce;
+      if (auto *recurrence = dyn_cast<text::RecurrenceNode>(node.get())) {
+        isScheduled = true;
+        add(recurrence->body);
+      } else if (auto *attention = dyn_cast<text::AttentionNode>(node.get())) {
+        isScheduled = true;
+        add(attention->body);
+      }
     }
   }
-  return nodes;
-}
+};
 
 /// `resident, blocks of 24 queries`.
 std::string describe(const ScheduledOperation &operation) {
@@ -91,9 +105,9 @@ void EntryAlgorithms::listReason(json::Object *entry, StringRef message,
 
 ExitStatus EntryAlgorithms::list(const text::Program &listed,
                                  json::Object *entry) {
-  bool isScheduled = false;
-  int64_t cost = entryCost + countNodes(listed.body, isScheduled);
-  if (!isScheduled) {
+  Contents contents(listed.body);
+  int64_t cost = entryCost + contents.nodes;
+  if (!contents.isScheduled && !contents.mayBecomeScheduled()) {
     if (entry)
       (*entry)["scheduled"] = json::Array();
     return Done;

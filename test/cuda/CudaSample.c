@@ -21,18 +21,18 @@ static const gatefold_binding bindBT[] = {{0, 0, 1, 0}, {1, 0, 1, 0}};
 
 /* clang-format off */
 static const gatefold_tensor inputs[] = {
-    {"x", GATEFOLD_INPUT, 2, {kDLFloat, 32}, 0, 0, {0}, 0, bindBT, namesBT, 0},
-    {"lengths", GATEFOLD_INPUT, 1, {kDLInt, 32}, 0, 0, {0}, 0, bindBT, namesBT, 2},
-    {"keep", GATEFOLD_INPUT, 1, {kDLBool, 8}, 0, 0, {0}, 0, bindBT, namesBT, 3},
-    {"h", GATEFOLD_STATE, 1, {kDLFloat, 32}, 1, 0, {0}, 0.5, bindBT, namesBT, 4}};
+    {"x", GATEFOLD_INPUT, 2, {kDLFloat, 32}, 0, 0, 0, {0}, 0, bindBT, namesBT, 0},
+    {"lengths", GATEFOLD_INPUT, 1, {kDLInt, 32}, 0, 0, 0, {0}, 0, bindBT, namesBT, 2},
+    {"keep", GATEFOLD_INPUT, 1, {kDLBool, 8}, 0, 0, 0, {0}, 0, bindBT, namesBT, 3},
+    {"h", GATEFOLD_STATE, 1, {kDLFloat, 32}, 1, 0, 0, {0}, 0.5, bindBT, namesBT, 4}};
 static const gatefold_tensor results[] = {
-    {"y", GATEFOLD_RESULT, 2, {kDLFloat, 32}, 0, 0, {0}, 0, NULL, namesBT, 5},
-    {"h", GATEFOLD_STATE, 1, {kDLFloat, 32}, 0, 0, {0}, 0, NULL, namesBT, 7}};
+    {"y", GATEFOLD_RESULT, 2, {kDLFloat, 32}, 0, 0, 0, {0}, 0, NULL, namesBT, 5},
+    {"h", GATEFOLD_STATE, 1, {kDLFloat, 32}, 0, 0, 0, {0}, 0, NULL, namesBT, 7}};
 static const gatefold_tensor parameters[] = {
-    {"w", GATEFOLD_PARAMETER, 1, {kDLFloat, 32}, 0, 1, {0}, 0, NULL, names1, 8},
-    {"b", GATEFOLD_PARAMETER, 1, {kDLFloat, 32}, 1, 0, {0}, 0.25, NULL, names1, 9}};
+    {"w", GATEFOLD_PARAMETER, 1, {kDLFloat, 32}, 0, 1, 0, {0}, 0, NULL, names1, 8},
+    {"b", GATEFOLD_PARAMETER, 1, {kDLFloat, 32}, 1, 0, 0, {0}, 0.25, NULL, names1, 9}};
 static const gatefold_tensor prepared[] = {
-    {"w", GATEFOLD_PREPARED, 1, {kDLFloat, 32}, 0, 0, {0}, 0, NULL, names1, 10}};
+    {"w", GATEFOLD_PREPARED, 1, {kDLFloat, 32}, 0, 0, 0, {0}, 0, NULL, names1, 10}};
 /* clang-format on */
 
 /* 11: T. */

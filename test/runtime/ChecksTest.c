@@ -144,7 +144,7 @@ static void runScalar(const gatefold_description *description,
 
 static void testScalar(void) {
   static const gatefold_tensor input = {
-      "position", GATEFOLD_INPUT, 0, {kDLInt, 32}, 0, 0, {0}, 0, NULL, NULL, 0};
+      "position", GATEFOLD_INPUT, 0, {kDLInt, 32}, 0, 0, 0, {0}, 0, NULL, NULL, 0};
   static const gatefold_value_check check = {0, 0, 0};
   gatefold_description description = sample;
   description.symbol_count = 0;

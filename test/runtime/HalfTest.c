@@ -38,20 +38,20 @@ static const gatefold_binding bindN2[] = {{0, 0, 1, 0}, {-1, 0, 0, 0}};
 static const gatefold_binding bind2[] = {{-1, 0, 0, 0}};
 
 static const gatefold_tensor inputs[] = {
-    {"a", GATEFOLD_INPUT, 2, F16, 0, 0, {0}, 0, bindN2, namesN2, 0},
-    {"b", GATEFOLD_INPUT, 2, BF16, 0, 0, {0}, 0, bindN2, namesN2, 0},
-    {"h", GATEFOLD_STATE, 1, F16, 1, 0, {0}, 0.1, bind2, names2, 1},
-    {"g", GATEFOLD_STATE, 1, BF16, 1, 0, {0}, 0.1, bind2, names2, 1}};
+    {"a", GATEFOLD_INPUT, 2, F16, 0, 0, 0, {0}, 0, bindN2, namesN2, 0},
+    {"b", GATEFOLD_INPUT, 2, BF16, 0, 0, 0, {0}, 0, bindN2, namesN2, 0},
+    {"h", GATEFOLD_STATE, 1, F16, 1, 0, 0, {0}, 0.1, bind2, names2, 1},
+    {"g", GATEFOLD_STATE, 1, BF16, 1, 0, 0, {0}, 0.1, bind2, names2, 1}};
 static const gatefold_tensor results[] = {
-    {"y", GATEFOLD_RESULT, 2, F16, 0, 0, {0}, 0, NULL, namesN2, 0},
-    {"z", GATEFOLD_RESULT, 2, BF16, 0, 0, {0}, 0, NULL, namesN2, 0},
-    {"h", GATEFOLD_STATE, 1, F16, 0, 0, {0}, 0, NULL, names2, 1},
-    {"g", GATEFOLD_STATE, 1, BF16, 0, 0, {0}, 0, NULL, names2, 1}};
+    {"y", GATEFOLD_RESULT, 2, F16, 0, 0, 0, {0}, 0, NULL, namesN2, 0},
+    {"z", GATEFOLD_RESULT, 2, BF16, 0, 0, 0, {0}, 0, NULL, namesN2, 0},
+    {"h", GATEFOLD_STATE, 1, F16, 0, 0, 0, {0}, 0, NULL, names2, 1},
+    {"g", GATEFOLD_STATE, 1, BF16, 0, 0, 0, {0}, 0, NULL, names2, 1}};
 static const gatefold_tensor parameters[] = {
-    {"w", GATEFOLD_PARAMETER, 1, BF16, 0, 1, {0}, 0, NULL, names2, 1},
-    {"scale", GATEFOLD_PARAMETER, 1, F16, 1, 0, {0}, 0.1, NULL, names2, 1}};
+    {"w", GATEFOLD_PARAMETER, 1, BF16, 0, 1, 0, {0}, 0, NULL, names2, 1},
+    {"scale", GATEFOLD_PARAMETER, 1, F16, 1, 0, 0, {0}, 0.1, NULL, names2, 1}};
 static const gatefold_tensor prepared[] = {
-    {"w", GATEFOLD_PREPARED, 1, BF16, 0, 0, {0}, 0, NULL, names2, 1}};
+    {"w", GATEFOLD_PREPARED, 1, BF16, 0, 0, 0, {0}, 0, NULL, names2, 1}};
 
 static void sizes(const int64_t *values, int64_t *out) {
   out[0] = values[0];

@@ -28,9 +28,9 @@ static int prepareCalls;
 static const char *const fourNames[] = {"4"};
 static const char *const twoNames[] = {"2"};
 static const gatefold_tensor parameters[] = {
-    {"w", GATEFOLD_PARAMETER, 1, {2, 32}, 0, 1, {0}, 0, NULL, fourNames, 1},
-    {"v", GATEFOLD_PARAMETER, 1, {2, 32}, 1, 1, {0}, 3, NULL, twoNames, 2},
-    {"u", GATEFOLD_PARAMETER, 0, {2, 32}, 0, 0, {0}, 0, NULL, NULL, 3}};
+    {"w", GATEFOLD_PARAMETER, 1, {2, 32}, 0, 1, 0, {0}, 0, NULL, fourNames, 1},
+    {"v", GATEFOLD_PARAMETER, 1, {2, 32}, 1, 1, 0, {0}, 3, NULL, twoNames, 2},
+    {"u", GATEFOLD_PARAMETER, 0, {2, 32}, 0, 0, 0, {0}, 0, NULL, NULL, 3}};
 static const gatefold_tensor prepared[] = {
     {"w and v",
      GATEFOLD_PREPARED,
@@ -38,14 +38,15 @@ static const gatefold_tensor prepared[] = {
      {2, 32},
      0,
      0,
+     0,
      {0},
      0,
      NULL,
      fourNames,
      3},
-    {"w", GATEFOLD_PREPARED, 1, {2, 32}, 0, 0, {0}, 0, NULL, fourNames, 4}};
+    {"w", GATEFOLD_PREPARED, 1, {2, 32}, 0, 0, 0, {0}, 0, NULL, fourNames, 4}};
 static const gatefold_tensor results[] = {
-    {"y", GATEFOLD_RESULT, 1, {2, 32}, 0, 0, {0}, 0, NULL, fourNames, 0}};
+    {"y", GATEFOLD_RESULT, 1, {2, 32}, 0, 0, 0, {0}, 0, NULL, fourNames, 0}};
 
 static void sizes(const int64_t *symbols, int64_t *out) {
   (void)symbols;

@@ -34,14 +34,15 @@ static const gatefold_binding bindPadded[] = {{1, 0, 2, 1}};
 static const gatefold_binding bindB2[] = {{0, 0, 1, 0}, {-1, 0, 0, 0}};
 
 static const gatefold_tensor inputs[] = {
-    {"x", GATEFOLD_INPUT, 3, F32, 0, 0, {0}, 0, bindBT2, namesBT2, 0},
-    {"lengths", GATEFOLD_INPUT, 1, I32, 0, 0, {0}, 0, bindBT2, namesBT2, 3},
-    {"tokens", GATEFOLD_INPUT, 2, I64, 0, 0, {0}, 0, bindBT2, namesBT2, 4},
-    {"mask", GATEFOLD_INPUT, 1, BOOL, 0, 0, {0}, 0, bindBT2, namesBT2, 6},
+    {"x", GATEFOLD_INPUT, 3, F32, 0, 0, 0, {0}, 0, bindBT2, namesBT2, 0},
+    {"lengths", GATEFOLD_INPUT, 1, I32, 0, 0, 0, {0}, 0, bindBT2, namesBT2, 3},
+    {"tokens", GATEFOLD_INPUT, 2, I64, 0, 0, 0, {0}, 0, bindBT2, namesBT2, 4},
+    {"mask", GATEFOLD_INPUT, 1, BOOL, 0, 0, 0, {0}, 0, bindBT2, namesBT2, 6},
     {"padded",
      GATEFOLD_INPUT,
      1,
      F32,
+     0,
      0,
      0,
      {0},
@@ -49,15 +50,15 @@ static const gatefold_tensor inputs[] = {
      bindPadded,
      namesPadded,
      7},
-    {"h", GATEFOLD_STATE, 2, F32, 1, 0, {0}, 0.5, bindB2, namesB2, 8}};
+    {"h", GATEFOLD_STATE, 2, F32, 1, 0, 0, {0}, 0.5, bindB2, namesB2, 8}};
 static const gatefold_tensor results[] = {
-    {"y", GATEFOLD_RESULT, 3, F32, 0, 0, {0}, 0, NULL, namesBT2, 10},
-    {"total", GATEFOLD_RESULT, 0, F64, 0, 0, {0}, 0, NULL, NULL, 13},
-    {"h", GATEFOLD_STATE, 2, F32, 0, 0, {0}, 0, NULL, namesB2, 13}};
+    {"y", GATEFOLD_RESULT, 3, F32, 0, 0, 0, {0}, 0, NULL, namesBT2, 10},
+    {"total", GATEFOLD_RESULT, 0, F64, 0, 0, 0, {0}, 0, NULL, NULL, 13},
+    {"h", GATEFOLD_STATE, 2, F32, 0, 0, 0, {0}, 0, NULL, namesB2, 13}};
 static const gatefold_tensor parameters[] = {
-    {"fc.weight", GATEFOLD_PARAMETER, 2, F32, 0, 0, {0}, 0, NULL, names22, 15},
-    {"fc.bias", GATEFOLD_PARAMETER, 1, F32, 1, 0, {0}, 0.25, NULL, names22, 17},
-    {"scale", GATEFOLD_PARAMETER, 1, I64, 0, 0, {0}, 0, NULL, names1, 18}};
+    {"fc.weight", GATEFOLD_PARAMETER, 2, F32, 0, 0, 0, {0}, 0, NULL, names22, 15},
+    {"fc.bias", GATEFOLD_PARAMETER, 1, F32, 1, 0, 0, {0}, 0.25, NULL, names22, 17},
+    {"scale", GATEFOLD_PARAMETER, 1, I64, 0, 0, 0, {0}, 0, NULL, names1, 18}};
 
 /* 19: T, 20: the number of tokens. */
 static const gatefold_value_check valueChecks[] = {{LENGTHS, 1, 19},

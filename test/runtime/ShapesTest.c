@@ -119,9 +119,9 @@ static void testExpressions(void) {
   static const char *const symbols[] = {"T", "Time"};
   static const gatefold_binding bindings[] = {{0, 0, 2, 1}, {1, 0, 1, 0}};
   static const gatefold_tensor input = {
-      "x", GATEFOLD_INPUT, 2, {kDLFloat, 32}, 0, 0, {0}, 0, bindings, names, 0};
+      "x", GATEFOLD_INPUT, 2, {kDLFloat, 32}, 0, 0, 0, {0}, 0, bindings, names, 0};
   static const gatefold_tensor result = {
-      "z", GATEFOLD_RESULT, 1, {kDLFloat, 32}, 0, 0, {0}, 0, NULL, names + 2, 2};
+      "z", GATEFOLD_RESULT, 1, {kDLFloat, 32}, 0, 0, 0, {0}, 0, NULL, names + 2, 2};
   static const gatefold_size_check check = {3, 4,
                                             "the halves of `x` differ in size"};
   gatefold_description description = sample;

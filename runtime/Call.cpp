@@ -39,6 +39,8 @@ gatefold_status statusOf(int32_t error, Message &message) {
     return GATEFOLD_OK;
   if (error == GATEFOLD_RUN_EMPTY_REDUCTION)
     message.append("max, min or argmax of no elements");
+  else if (error == GATEFOLD_RUN_BAD_INDEX)
+    message.append("an index that the run computed lies outside its table");
   else
     message.append("the compiled code reports the unknown error %d", error);
   return GATEFOLD_BAD_DATA;

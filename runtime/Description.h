@@ -196,7 +196,8 @@ typedef struct gatefold_variant {
 enum gatefold_run_error {
   GATEFOLD_RUN_OK = 0,
   GATEFOLD_RUN_EMPTY_REDUCTION = 1, /* max, min or argmax of nothing */
-  GATEFOLD_RUN_BAD_VALUE = 2        /* an input's value, found on a GPU */
+  GATEFOLD_RUN_BAD_VALUE = 2,       /* an input's value, found on a GPU */
+  GATEFOLD_RUN_BAD_INDEX = 3        /* a computed index, outside its table */
 };
 
 #ifdef __cplusplus

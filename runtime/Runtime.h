@@ -109,7 +109,8 @@ gatefold_status gatefold_initial_state(gatefold_context *context, size_t input,
  * workspace. `workspace` (any alignment) has `bytes` bytes; if it is null the
  * context's own is used, which grows when a run needs more than any before.
  * Else nothing is allocated. Unless the status is GATEFOLD_OK nothing was
- * computed, but for max, min or argmax of nothing, found on the way
+ * computed, but for max, min or argmax of nothing, or an index that the run
+ * itself computed and that lies outside its table, found on the way
  * (GATEFOLD_BAD_DATA; results then hold anything). */
 gatefold_status gatefold_run(gatefold_context *context,
                              const DLTensor *const *inputs,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ImportGather.cpp - Nodes that use computed indices -----------------===//
 
+#include "dialect/Assertions.h"
 #include "frontend/text/Importer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -43,16 +45,52 @@ LogicalResult Importer::visit(const FlipNode &node) {
   return success();
 }
 
+/// The run ends where an index is not in [0, bound).
+void Importer::checkIndices(Value indices, const Size &bound) {
+  mlir::Value given = get(indices), limit = sizeValue(bound);
+  unsigned rank = typeOf(indices).getRank();
+  mlir::Value yes = filled({Element::Bool, {}}, number(b.getI1Type(), 1));
+  auto all = linalg::GenericOp::create(
+      b, yes.getType(), given, yes,
+      Maps{b.getMultiDimIdentityMap(rank),
+           mlir::AffineMap::get(rank, 0, &context)},
+      llvm::SmallVector<mlir::utils::IteratorType>(
+          rank, mlir::utils::IteratorType::reduction),
+      [&](mlir::OpBuilder &nested, mlir::Location location,
+          mlir::ValueRange arguments) {
+        mlir::Value place = arith::IndexCastOp::create(
+            nested, location, nested.getIndexType(), arguments[0]);
+        // Of a negative one, too: it is a very large one without a sign.
+        mlir::Value isInside = arith::CmpIOp::create(
+            nested, location, arith::CmpIPredicate::ult, place, limit);
+        linalg::YieldOp::create(
+            nested, location,
+            arith::AndIOp::create(nested, location, arguments[1], isInside)
+                .getResult());
+      });
+  mlir::cf::AssertOp::create(
+      b,
+      tensor::ExtractOp::create(b, all.getResult(0), mlir::ValueRange())
+          .getResult(),
+      gatefold::indexAssertion);
+}
+
 LogicalResult Importer::visit(const TakeNode &node) {
   const TensorType &type = node.results[0];
   Value table = node.operands[0], indices = node.operands[1];
   llvm::ArrayRef<Size> tableShape = table.type().shape;
   if (keptAxes(tableShape).size() != tableShape.size())
     return refuse(node, "a table of the queries of an attention");
-  if (!isBounded(indices, tableShape[0], /*inclusive=*/false))
-    return refuse(node, "an index that is not an input");
+  bool isChecked = !isBounded(indices, tableShape[0], /*inclusive=*/false);
+  if (isChecked && !repetitions.empty())
+    return refuse(node, "an index that is not an input, in a step or an "
+                        "attention");
 
-  mlir::Value source = get(table);
+  mlir::Value source = get(table), last;
+  if (isChecked) {
+    checkIndices(indices, tableShape[0]);
+    last = arith::SubIOp::create(b, sizeValue(tableShape[0]), indexNumber(1));
+  }
   unsigned leadRank = typeOf(indices).getRank();
   unsigned rank = typeOf(type).getRank();
   mlir::AffineMap map = leadingMap(rank, leadRank);
@@ -60,6 +98,12 @@ LogicalResult Importer::visit(const TakeNode &node) {
                        [&](mlir::ValueRange elements) -> mlir::Value {
                          Values places = {arith::IndexCastOp::create(
                              b, b.getIndexType(), elements[0])};
+                         // No memory but the table's is read, even if this
+                         // comes before the run ends.
+                         if (isChecked)
+                           places[0] = arith::MaxSIOp::create(
+                               b, arith::MinSIOp::create(b, places[0], last),
+                               indexNumber(0));
                          for (unsigned i = leadRank; i < rank; ++i)
                            places.push_back(linalg::IndexOp::create(b, i));
                          return tensor::ExtractOp::create(b, source, places);

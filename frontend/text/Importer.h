@@ -117,6 +117,7 @@ private:
   /// Whether a run has checked, or it shows, that every value v of an integer
   /// tensor has 0 <= v < bound (or <= bound if `inclusive`).
   bool isBounded(Value value, const Size &bound, bool inclusive);
+  void checkIndices(Value indices, const Size &bound);
   /// The same of a state that grows by as much at each step of a recurrence.
   bool isCounted(const Node *state, const Size &bound, bool inclusive);
   /// The least and the largest value that an integer tensor shows to have.

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Assertions.h"
 #include "dialect/GatefoldOps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "passes/cpu/Passes.h"
@@ -69,7 +70,9 @@ static LogicalResult returnCodes(func::FuncOp function, const Parts &parts) {
     Value isFine, code;
     if (auto assertion = dyn_cast<cf::AssertOp>(op)) {
       isFine = assertion.getArg();
-      code = makeCode(loc, GATEFOLD_RUN_EMPTY_REDUCTION);
+      code = makeCode(loc, assertion.getMsg() == indexAssertion
+                               ? GATEFOLD_RUN_BAD_INDEX
+                               : GATEFOLD_RUN_EMPTY_REDUCTION);
     } else {
       auto call = cast<func::CallOp>(op);
       code = func::CallOp::create(builder, loc, call.getCallee(),

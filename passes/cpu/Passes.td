@@ -253,8 +253,8 @@ def ExpandOpenShapes : Pass<"gf-expand-open-shapes"> {
 def LowerAssertions : Pass<"gf-lower-assertions", "::mlir::ModuleOp"> {
   let summary = "The entry returns a code where an assertion fails";
   let description = [{
-    The entry returns an i32: 0, or GATEFOLD_RUN_EMPTY_REDUCTION at the first
-    `cf.assert` that fails. So does a function of a part of the entry with assertions or
+    The entry returns an i32: 0, or at the first `cf.assert` that fails
+    GATEFOLD_RUN_EMPTY_REDUCTION, of a computed index GATEFOLD_RUN_BAD_INDEX. So does a function of a part of the entry with assertions or
     barriers; who calls it returns its code unless that is 0. Runs on blocks, after
     scf-to-cf.
 

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Assertions.h"
 #include "passes/gpu/Kernels.h"
 #include "passes/gpu/Passes.h"
 #include "passes/support/Parts.h"
@@ -314,13 +315,14 @@ void TeamLowering::lowerAssertion(cf::AssertOp op) {
   Block *rest = op->getBlock()->splitBlock(op->getNextNode());
   Block *failed = builder.createBlock(rest);
   builder.setInsertionPoint(op);
+  int32_t error = op.getMsg() == indexAssertion ? GATEFOLD_RUN_BAD_INDEX
+                                                : GATEFOLD_RUN_EMPTY_REDUCTION;
   cf::CondBranchOp::create(builder, loc, op.getArg(), rest, failed);
   op.erase();
   builder.setInsertionPointToStart(failed);
   Type i32 = builder.getI32Type();
-  Value code = LLVM::ConstantOp::create(
-      builder, loc, i32,
-      builder.getI32IntegerAttr(GATEFOLD_RUN_EMPTY_REDUCTION));
+  Value code = LLVM::ConstantOp::create(builder, loc, i32,
+                                        builder.getI32IntegerAttr(error));
   LLVM::StoreOp::create(builder, loc, code, getStatus(loc), /*alignment=*/4,
                         /*isVolatile=*/false, /*isNonTemporal=*/false,
                         /*isInvariantGroup=*/false,

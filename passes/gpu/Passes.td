@@ -373,8 +373,8 @@ def LowerGrid : Pass<"gf-lower-grid", "::mlir::gpu::GPUModuleOp"> {
     its first thread adds to a counter that all blocks share, with device-scope fences
     around it, and reads it until all have come; then a barrier again.
 
-    A block whose `cf.assert` fails writes GATEFOLD_RUN_EMPTY_REDUCTION to the team's
-    memory and leaves the kernel; the others find that at their next barrier and leave. A function
+    A block whose `cf.assert` fails writes GATEFOLD_RUN_EMPTY_REDUCTION, or
+    GATEFOLD_RUN_BAD_INDEX of a computed index, to the team's memory and leaves the kernel; the others find that at their next barrier and leave. A function
     that holds either takes the team's memory as another argument and returns whether to
     leave. The run looks there first, and leaves where what was launched before it has found a
     value that is out of range. Runs on blocks, after scf-to-cf.

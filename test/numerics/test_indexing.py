@@ -292,3 +292,31 @@ def test_take(compiler):
     ]
     inputs = "table: [N, 6], ids: i64[N], i: i64[B, T], j: i32[T]"
     check_cases(compiler, inputs, cases, runs, exact=True)
+
+
+def test_computed_indices(compiler):
+    """Indices that a run itself computes are checked by it."""
+    text = """
+model m(x: [B, T, 2], i: i64[B], table: [N, 2]) -> (y: [B, 2], z: [B, T, 2]) {
+  return take(table, 2 * i - 1), x + take(table, arange(T))
+}
+"""
+    generator = numpy.random.default_rng(89)
+    x, table = (numpy.float32(generator.integers(-9, 9, s)) for s in [(3, 4, 2), (7, 2)])
+    for options in ((), ("--naive",)):
+        library = compiler.library(text, *options).prepare({})
+        given = {"x": x, "table": table, "i": numpy.array([1, 3, 2])}
+        found = library.run(**given)
+        numpy.testing.assert_array_equal(found["y"], table[2 * given["i"] - 1])
+        numpy.testing.assert_array_equal(found["z"], x + table[:4])
+        for wrong in (
+            {"i": numpy.array([1, 0, 2])},
+            {"i": numpy.array([1, 5, 2])},
+            {"i": numpy.array([2**62, 1, 1])},
+            {"table": table[:3], "i": numpy.array([1, 1, 1])},
+            {"table": table[:0]},
+        ):
+            with pytest.raises(GatefoldError, match="an index that the run computed lies outside"):
+                library.run(**{**given, **wrong})
+        empty = {"x": x[:0, :0], "i": given["i"][:0], "table": table[:0]}
+        assert library.run(**empty)["y"].shape == (0, 2)

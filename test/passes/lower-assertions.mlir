@@ -50,3 +50,16 @@ module attributes {gf.description = {dimensions = [], entry = "f", equal = [], m
     return
   }
 }
+
+// -----
+
+// Of a computed index the code is another one.
+module attributes {gf.description = {dimensions = [], entry = "f", equal = [], messages = [], tensors = []}} {
+  // CHECK-LABEL: func @gatefold_run_entry
+  func.func @gatefold_run_entry(%ok: i1) {
+    // CHECK: %[[INDEX:.*]] = arith.constant 3 : i32
+    // CHECK: cf.cond_br %{{.*}}, ^{{.*}}, ^{{.*}}(%[[INDEX]] : i32)
+    cf.assert %ok, "an index outside its table"
+    return
+  }
+}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# RUN: gatefold compile %s --emit import | FileCheck %s
+# RUN: gatefold compile %s --entry lookup --emit import | FileCheck %s
+# RUN: gatefold compile %s --entry computed --emit import | FileCheck %s --check-prefix=COMPUTED
 # Indices are inputs that a run checks, or numbers that show to fit, sums of such too.
 
 model lookup(tokens: i64[B, T], x: [B], y: i32[B]) -> (a: [B, T, 8], b: [B], c: [3, 8], d: [B]) {
@@ -19,3 +20,19 @@ model lookup(tokens: i64[B, T], x: [B], y: i32[B]) -> (a: [B, T, 8], b: [B], c: 
 # CHECK: tensor.extract %{{.*}}[%{{.*}}, %{{.*}}] : tensor<100x8xf32>
 # CHECK: arith.subi
 # CHECK: tensor.extract %{{.*}}[%{{.*}}] : tensor<5xf32>
+
+model computed(x: i64[B], table: [5]) -> [B] {
+  return take(table, x * 2)
+}
+
+# What is computed is checked when it runs, and brought into the table in any case.
+# COMPUTED: func.func @computed(
+# COMPUTED: %[[INDEX:.*]] = linalg.generic
+# COMPUTED: arith.muli
+# COMPUTED: %[[ALL:.*]] = linalg.generic {{.*}}iterator_types = ["reduction"]} ins(%[[INDEX]]
+# COMPUTED: arith.cmpi ult
+# COMPUTED: %[[HOLDS:.*]] = tensor.extract %[[ALL]][]
+# COMPUTED: cf.assert %[[HOLDS]], "an index outside its table"
+# COMPUTED: arith.minsi
+# COMPUTED: arith.maxsi
+# COMPUTED: tensor.extract %{{.*}} : tensor<5xf32>

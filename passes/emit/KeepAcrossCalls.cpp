@@ -21,84 +21,19 @@
 
 #include "passes/emit/KeepAcrossCalls.h"
 #include "passes/emit/BlockUniformity.h"
+#include "passes/emit/KernelEdits.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/LoopInfo.h"
-#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/IntrinsicInst.h"
-#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 using namespace gatefold;
 using namespace llvm;
 
-static constexpr unsigned sharedSpace = 3;
-static constexpr int64_t wordBytes = 8;
-
-static bool isBarrier(const Instruction &instruction) {
-  auto *call = dyn_cast<IntrinsicInst>(&instruction);
-  return call &&
-         call->getIntrinsicID() == Intrinsic::nvvm_barrier_cta_sync_aligned_all;
-}
-
-static CallInst *createBarrier(IRBuilder<> &builder) {
-  return builder.CreateIntrinsic(Intrinsic::nvvm_barrier_cta_sync_aligned_all,
-                                 {}, {builder.getInt32(0)});
-}
-
-/// Whether one word holds it.
-static bool fits(Type *type) {
-  return type->isPointerTy() || type->isFloatTy() || type->isDoubleTy() ||
-         (type->isIntegerTy() && type->getIntegerBitWidth() <= 64);
-}
-
 namespace {
-/// Words of shared memory, handed out one after another.
-class Words {
-public:
-  Words(Module &module, StringRef name)
-      : word(Type::getInt64Ty(module.getContext())),
-        array(new GlobalVariable(module, ArrayType::get(word, 0), false,
-                                 GlobalValue::InternalLinkage, nullptr, name,
-                                 nullptr, GlobalValue::NotThreadLocal,
-                                 sharedSpace)) {}
-
-  Constant *getPlace(unsigned index) {
-    count = std::max(count, index + 1);
-    return ConstantExpr::getGetElementPtr(
-        word, array, ConstantInt::get(word, static_cast<uint64_t>(index)));
-  }
-  /// Replaces the array by one of its size.
-  void finish() {
-    auto *type = ArrayType::get(word, count);
-    if (count != 0) {
-      auto *whole = new GlobalVariable(
-          *array->getParent(), type, false, GlobalValue::InternalLinkage,
-          PoisonValue::get(type), "", nullptr, GlobalValue::NotThreadLocal,
-          sharedSpace);
-      whole->setAlignment(Align(wordBytes));
-      whole->takeName(array);
-      array->replaceAllUsesWith(whole);
-    }
-    array->eraseFromParent();
-  }
-  unsigned count = 0;
-
-private:
-  Type *word;
-  GlobalVariable *array;
-};
-
-/// A value and where it is to be found.
-struct Kept {
-  Value *value;
-  Constant *place;
-};
-
 /// What is written in front of one instruction.
 struct Writes {
-  SmallVector<Kept> values;
+  SmallVector<WordValue> values;
   /// Whether some of it may be read before all threads meet at a call.
   bool isReadAtOnce = false;
   /// Whether a loop comes to it again.
@@ -109,7 +44,7 @@ class Keeper {
 public:
   Keeper(Module &module, FunctionAnalysisManager &analyses, int64_t most)
       : module(module), analyses(analyses), blockUniformity(analyses),
-        mostWords(most / wordBytes) {}
+        mostWords(most / SharedWords::bytes) {}
   bool run();
 
 private:
@@ -135,7 +70,7 @@ private:
                   [&](BasicBlock *block) { return hasGreedyCall(*block); });
   }
   Instruction *findPlace(const Use &use, LoopInfo &loops) const;
-  void readAtUses(const Kept &kept, ArrayRef<Use *> uses, LoopInfo &loops);
+  void readAtUses(const WordValue &kept, ArrayRef<Use *> uses, LoopInfo &loops);
   SmallVector<Use *> findUsesBehindCalls(Instruction &value,
                                          bool &isReachedWithout) const;
 
@@ -148,9 +83,9 @@ private:
   DenseMap<Function *, unsigned> levels;
   /// Arguments by level: those of functions that do not call one another are
   /// in the same places.
-  SmallVector<std::unique_ptr<Words>> arguments;
+  SmallVector<std::unique_ptr<SharedWords>> arguments;
   /// Values of each caller.
-  SmallVector<std::unique_ptr<Words>> values;
+  SmallVector<std::unique_ptr<SharedWords>> values;
   /// Those whose arguments are in memory now.
   SmallVector<Function *> withoutParameters;
   /// What stands in front of calls and at the ends of blocks.
@@ -199,7 +134,7 @@ Instruction *Keeper::findPlace(const Use &use, LoopInfo &loops) const {
   return before ? before->getTerminator() : user;
 }
 
-void Keeper::readAtUses(const Kept &kept, ArrayRef<Use *> uses,
+void Keeper::readAtUses(const WordValue &kept, ArrayRef<Use *> uses,
                         LoopInfo &loops) {
   // The reads of each block, in order.
   DenseMap<BasicBlock *, SmallVector<Instruction *>> known;
@@ -211,96 +146,13 @@ void Keeper::readAtUses(const Kept &kept, ArrayRef<Use *> uses,
               make_range(earlier->getIterator(), place->getIterator())) ==
               place->getIterator())
         return earlier;
-    IRBuilder<> builder(place);
-    Type *type = kept.value->getType();
-    Value *word = builder.CreateAlignedLoad(
-        type->isIntegerTy() ? builder.getInt64Ty() : type, kept.place,
-        Align(wordBytes));
-    if (type->isIntegerTy())
-      word = builder.CreateTrunc(word, type);
-    reads.push_back(cast<Instruction>(word));
-    return word;
+    reads.push_back(readBefore(place, kept));
+    return reads.back();
   };
   // A merge has one value for each block that it comes from, however many
   // edges.
   for (Use *use : uses)
     use->set(read(findPlace(*use, loops)));
-}
-
-/// One thread does, in front of `place`.
-static void writeBefore(Instruction *place, ArrayRef<Kept> values) {
-  IRBuilder<> builder(place);
-  Value *thread = builder.CreateIntrinsic(Intrinsic::nvvm_read_ptx_sreg_tid_x,
-                                          ArrayRef<Type *>(), {});
-  Value *isFirst = builder.CreateICmpEQ(thread, builder.getInt32(0));
-  Instruction *writes =
-      SplitBlockAndInsertIfThen(isFirst, place->getIterator(), false);
-  builder.SetInsertPoint(writes);
-  for (const Kept &kept : values) {
-    Value *word = kept.value;
-    if (word->getType()->isIntegerTy())
-      word = builder.CreateZExt(word, builder.getInt64Ty());
-    builder.CreateAlignedStore(word, kept.place, Align(wordBytes));
-  }
-}
-
-/// Whether all threads meet between the begin of its block and the call, and
-/// nothing is written behind.
-static bool followsBarrier(const Instruction &call) {
-  for (const Instruction *before = call.getPrevNode(); before;
-       before = before->getPrevNode()) {
-    if (isBarrier(*before))
-      return true;
-    if (before->mayWriteToMemory())
-      return false;
-  }
-  return false;
-}
-
-/// Its callers meet at a barrier just before it. Nothing but arguments is read
-/// in front of one that goes.
-static void dropFirstBarrier(Function &function) {
-  for (Instruction &instruction :
-       make_early_inc_range(function.getEntryBlock())) {
-    if (isBarrier(instruction)) {
-      instruction.eraseFromParent();
-      return;
-    }
-    auto *load = dyn_cast<LoadInst>(&instruction);
-    bool isArgument = load && load->getPointerAddressSpace() == sharedSpace &&
-                      isa<Constant>(load->getPointerOperand());
-    if (instruction.mayReadOrWriteMemory() && !isArgument)
-      return;
-  }
-}
-
-/// Makes a function one without parameters.
-static void dropParameters(Function &function) {
-  Module &module = *function.getParent();
-  LLVMContext &context = module.getContext();
-  auto *type = FunctionType::get(function.getReturnType(), false);
-  Function *result = Function::Create(type, function.getLinkage(),
-                                      function.getAddressSpace(), "", &module);
-  module.getFunctionList().remove(result);
-  module.getFunctionList().insert(function.getIterator(), result);
-  result->setCallingConv(function.getCallingConv());
-  result->setAttributes(AttributeList::get(
-      context, function.getAttributes().getFnAttrs(), {}, {}));
-  result->removeFnAttr(Attribute::Memory);
-  result->splice(result->begin(), &function);
-  result->setSubprogram(function.getSubprogram());
-  function.setSubprogram(nullptr);
-  result->takeName(&function);
-  for (User *user : make_early_inc_range(function.users())) {
-    auto *call = cast<CallInst>(user);
-    auto *next = CallInst::Create(type, result, "", call->getIterator());
-    next->setCallingConv(call->getCallingConv());
-    next->setDebugLoc(call->getDebugLoc());
-    next->setTailCallKind(call->getTailCallKind());
-    call->replaceAllUsesWith(next);
-    call->eraseFromParent();
-  }
-  function.eraseFromParent();
 }
 
 void Keeper::keepArguments(Function &function) {
@@ -310,15 +162,16 @@ void Keeper::keepArguments(Function &function) {
   });
   unsigned level = getLevel(&function);
   while (arguments.size() <= level)
-    arguments.push_back(std::make_unique<Words>(
+    arguments.push_back(std::make_unique<SharedWords>(
         module, "gatefold_arguments_" + std::to_string(arguments.size())));
-  Words &words = *arguments[level];
+  SharedWords &words = *arguments[level];
   int64_t more =
       std::max<int64_t>(0, static_cast<int64_t>(function.arg_size()) -
-                               static_cast<int64_t>(words.count));
+                               static_cast<int64_t>(words.size()));
   if (!isSimple || more > mostWords ||
-      !all_of(function.args(),
-              [](Argument &argument) { return fits(argument.getType()); }))
+      !all_of(function.args(), [](Argument &argument) {
+        return SharedWords::fits(argument.getType());
+      }))
     return;
   mostWords -= more;
   auto &loops = analyses.getResult<LoopAnalysis>(function);
@@ -385,12 +238,12 @@ SmallVector<Use *> Keeper::findUsesBehindCalls(Instruction &value,
 void Keeper::keepValues(Function &function) {
   UniformityInfo uniformity = blockUniformity.analyze(function);
   auto &loops = analyses.getResult<LoopAnalysis>(function);
-  values.push_back(
-      std::make_unique<Words>(module, (function.getName() + "_kept").str()));
-  Words &words = *values.back();
+  values.push_back(std::make_unique<SharedWords>(
+      module, (function.getName() + "_kept").str()));
+  SharedWords &words = *values.back();
   SmallVector<Instruction *> candidates;
   for (Instruction &instruction : instructions(function))
-    if (fits(instruction.getType()) && !instruction.use_empty() &&
+    if (SharedWords::fits(instruction.getType()) && !instruction.use_empty() &&
         !uniformity.isDivergent(&instruction))
       candidates.push_back(&instruction);
   for (Instruction *value : candidates) {
@@ -405,7 +258,7 @@ void Keeper::keepValues(Function &function) {
         any_of(uses, [&](Use *use) { return uniformity.isDivergentUse(*use); }))
       continue;
     --mostWords;
-    Kept kept = {value, words.getPlace(words.count)};
+    WordValue kept = {value, words.getPlace(words.size())};
     readAtUses(kept, uses, loops);
     BasicBlock *block = value->getParent();
     auto call = findGreedyCall(
@@ -420,7 +273,7 @@ void Keeper::keepValues(Function &function) {
 
 void Keeper::writeAll() {
   for (Function *function : withoutParameters) {
-    Words &words = *arguments[getLevel(function)];
+    SharedWords &words = *arguments[getLevel(function)];
     for (User *user : function->users()) {
       auto *call = cast<CallInst>(user);
       for (auto [index, operand] : enumerate(call->args()))
@@ -443,8 +296,8 @@ void Keeper::writeAll() {
     dropFirstBarrier(*function);
     dropParameters(*function);
   }
-  for (std::unique_ptr<Words> &words :
-       concat<std::unique_ptr<Words>>(arguments, values))
+  for (std::unique_ptr<SharedWords> &words :
+       concat<std::unique_ptr<SharedWords>>(arguments, values))
     words->finish();
 }
 

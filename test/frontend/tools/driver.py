@@ -41,6 +41,22 @@ TABLE = """model table(i: i64[N]) -> [N, 2] {
 }
 """
 
+RECURRENCE_AND_ATTENTION = """import cells, attention
+
+model m(x: [B, T, 4]) -> [B, T, 4] {
+  param rnn: gru(H=4)
+  y, _ = scan(rnn, x)
+  return dot_product(y, y, y)
+}
+"""
+
+# What every library defines, after its name and an underscore.
+FUNCTIONS = {
+    "describe", "create", "destroy", "message", "prepare", "context_create",
+    "context_destroy", "context_message", "result_shapes", "workspace_size",
+    "initial_state", "run",
+}  # fmt: skip
+
 
 class Run:
     """One run of the program, its output as text."""
@@ -130,6 +146,31 @@ def read_safetensors(path):
 def weights(folder, **arrays):
     """Weights of SMALL, or those given."""
     return safetensors(folder / "w.safetensors", arrays or {"weight": WEIGHT})
+
+
+def run_small(small, *options, **more):
+    """SMALL with WEIGHT and X."""
+    folder = small.parent
+    return gatefold(
+        "run", small, "--weights", weights(folder), "--input", f"x={npy(folder / 'x.npy', X)}",
+        *options, **more,
+    )  # fmt: skip
+
+
+def mixed_inputs(folder, **changes):
+    """The options that give MIXED its inputs, two rows each."""
+    arrays = {
+        "x": np.array([[1, 2], [3, 4]], np.float32),
+        "narrow": np.array([1, 2], np.int32),
+        "wide": np.array([10, 2**40], np.int64),
+        "keep": np.array([True, False]),
+    }
+    arrays.update(changes)
+    options = []
+    for name, array in arrays.items():
+        if array is not None:
+            options += ["--input", f"{name}={npy(folder / f'{name}.npy', array)}"]
+    return options
 
 
 def files(folder):

@@ -5,8 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from driver import CHECK_FAILED, X, Y, gatefold, npy, safetensors, weights, write
-from test_run import run_small
+from driver import CHECK_FAILED, X, Y, gatefold, npy, run_small, safetensors, weights, write
 
 
 @pytest.mark.parametrize("element, kind, tolerance", [("f16", np.float16, 1e-3), ("bf16", np.float32, 8e-3)])

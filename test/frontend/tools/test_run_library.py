@@ -12,11 +12,11 @@ from driver import (
     gatefold,
     npy,
     refusal,
+    run_small,
     safetensors,
     weights,
     write,
 )
-from test_run import run_small
 
 
 def test_runs_a_library(small_library, small):

@@ -62,9 +62,9 @@ llvm::Expected<TargetDescription> gatefold::describeGpu(StringRef target) {
   // What the first cache is to a core, shared memory is to a block; of the
   // second cache each multiprocessor has its share.
   description.multiprocessorSharedBytes = gpu->sharedKilobytes << 10;
-  description.blockSharedBytes =
-      ((gpu->sharedKilobytes - 1) << 10) - TargetDescription::keptSizesBytes -
-      TargetDescription::keptAcrossCallsBytes;
+  description.blockSharedBytes = ((gpu->sharedKilobytes - 1) << 10) -
+                                 TargetDescription::keptSizesBytes -
+                                 TargetDescription::keptAcrossCallsBytes;
   description.firstCacheBytes = description.blockSharedBytes;
   description.secondCacheBytes =
       (gpu->secondCacheMegabytes << 20) / gpu->multiprocessors;

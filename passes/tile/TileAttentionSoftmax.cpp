@@ -332,8 +332,8 @@ Value AttentionTiling::makeDenominator(RowSoftmaxOp softmax, Value base,
           whole = arith::AddFOp::create(builder, loc, whole, power);
           whole = arith::MinimumFOp::create(builder, loc, whole, most);
         }
-        // Of a row that sees nothing the sink does not matter, and a quotient of
-        // two sinks might not be finite.
+        // Of a row that sees nothing the sink does not matter, and a quotient
+        // of two sinks might not be finite.
         Value isEmpty = arith::CmpFOp::create(
             builder, loc, arith::CmpFPredicate::OEQ, values.back(), zero);
         return {arith::SelectOp::create(builder, loc, isEmpty, one, whole)

@@ -91,16 +91,16 @@ cl::opt<bool>
                       "GPU, products of f32 in tf32 and approximate "
                       "exponentials; on a CPU nothing yet"),
              ON_CODE);
-cl::list<std::string>
-    schedule("schedule",
-             cl::desc("algorithms and their sizes in place of those chosen: "
-                      "recurrence.algorithm=naive|steps|scan, recurrence.step_rows, "
-                      "recurrence.directions=joined|apart, "
-                      "attention.algorithm=naive|resident|online|registers "
-                      "(the last of a GPU), "
-                      "attention.query_block, attention.key_block, "
-                      "product.panel_width"),
-             cl::value_desc("KEY=VALUE,..."), ON_CODE);
+cl::list<std::string> schedule(
+    "schedule",
+    cl::desc("algorithms and their sizes in place of those chosen: "
+             "recurrence.algorithm=naive|steps|scan, recurrence.step_rows, "
+             "recurrence.directions=joined|apart, "
+             "attention.algorithm=naive|resident|online|registers "
+             "(the last of a GPU), "
+             "attention.query_block, attention.key_block, "
+             "product.panel_width"),
+    cl::value_desc("KEY=VALUE,..."), ON_CODE);
 cl::opt<bool> locations("locations",
                         cl::desc("print a phase's module with the places in "
                                  "the text that its operations come from"),

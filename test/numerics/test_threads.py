@@ -47,7 +47,8 @@ def test_samples(compiler, file, entry, options):
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("width", [96, 128])
 def test_cells(compiler, cell, width):
-    sizes = f"H={width}" + (f", P={width}" if cell == "lstm_projected" else "")
+    is_projected = cell in ("lstm_projected", "lstm_clipped")
+    sizes = f"H={width}" + (f", P={width}" if is_projected else "")
     check(
         compiler,
         f"""import cells

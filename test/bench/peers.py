@@ -31,6 +31,16 @@ class Candidate:
         self.compile_seconds = time.perf_counter() - start
 
 
+def is_current(library, program, source):
+    """Whether the library was made by this compiler, with this runtime, of this text."""
+    program = pathlib.Path(program)
+    runtime = (program.parent.parent / "lib").glob("*.a")
+    made_of = [program, pathlib.Path(source), *runtime]
+    return library.exists() and all(
+        part.stat().st_mtime <= library.stat().st_mtime for part in made_of
+    )
+
+
 class Gatefold(Candidate):
     name = "gatefold"
     flags = ()
@@ -41,7 +51,7 @@ class Gatefold(Candidate):
         folder.mkdir(parents=True, exist_ok=True)
         name = "".join(c if c.isalnum() else "_" for c in case.name)
         path = folder / f"lib{name}.so"
-        if not path.exists():
+        if not is_current(path, self.program, case.source):
             command = [self.program, "compile", case.source, "--entry", case.entry]
             command += ["-o", path, "--target", "native", *self.flags]
             sizes = ",".join(f"{k}={v}" for k, v in case.dimensions.items())

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from peers import is_current
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("GATEFOLD_BUILD", HERE.parent.parent / "build"))
@@ -29,3 +30,22 @@ def test_candidates_agree(case, tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
     assert "gatefold --naive" in result.stdout and "onnxruntime " in result.stdout
     assert report.exists()
+
+
+@pytest.mark.parametrize("newer", ["program", "source", "runtime"])
+def test_what_is_older_than_its_compiler_is_compiled_anew(tmp_path, newer):
+    library, source = tmp_path / "libx.so", tmp_path / "x.gf"
+    parts = {
+        "program": tmp_path / "bin" / "gatefold",
+        "source": source,
+        "runtime": tmp_path / "lib" / "libgatefold_runtime.a",
+    }
+    for part in (library, *parts.values()):
+        part.parent.mkdir(exist_ok=True)
+        part.touch()
+        os.utime(part, (100, 100))
+    assert is_current(library, parts["program"], source)
+    os.utime(parts[newer], (200, 200))
+    assert not is_current(library, parts["program"], source)
+    library.unlink()
+    assert not is_current(library, parts["program"], source)

@@ -72,10 +72,47 @@ static std::pair<Value, Value> getFloats(OpBuilder &builder, Location loc,
   return {first, extend(pair.second)};
 }
 
+/// The rounded number as the register of an operand.
 static Value roundToTf32(OpBuilder &builder, Location loc, Value value) {
   return NVVM::ConvertFloatToTF32Op::create(builder, loc, builder.getI32Type(),
                                             value, NVVM::FPRoundingMode::RNA,
                                             NVVM::SaturationMode::NONE, false);
+}
+
+/// The high part and the low part of an f32.
+///
+/// The high part is rounded as cvt.rna does, by half a unit that is added to
+/// the magnitude. Of an infinite number it must be finite, since the products
+/// of the parts are added up: infinity has a low part that is infinite and +-1
+/// as its high part, so that high * low of another number is nothing that
+/// outweighs low * high. What would round to infinity is taken so, too; a NaN
+/// has a low part that is one. The low part has one bit more than a tf32 at
+/// most, so that rounding it is no better than cutting it off.
+static SplitFloat splitInTwo(OpBuilder &builder, Location loc, Value value) {
+  constexpr int64_t half = 0x1000, kept = 0xffffe000, keptOfHuge = 0xbfffe000;
+  constexpr uint32_t leastHuge = 0x7f7ff000;
+  Type f32 = builder.getF32Type();
+  auto toWord = [&](Value number) -> Value {
+    return LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), number);
+  };
+  auto mask = [&](Value word, Value bits) -> Value {
+    return arith::AndIOp::create(builder, loc, word, bits);
+  };
+  Value limit = arith::ConstantFloatOp::create(
+      builder, loc, builder.getF32Type(),
+      APFloat(APFloat::IEEEsingle(), APInt(32, leastHuge)));
+  Value isHuge =
+      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGE,
+                            LLVM::FAbsOp::create(builder, loc, value), limit);
+  Value rounded = arith::AddIOp::create(builder, loc, toWord(value),
+                                        number(builder, loc, half));
+  Value high =
+      mask(rounded, arith::SelectOp::create(builder, loc, isHuge,
+                                            number(builder, loc, keptOfHuge),
+                                            number(builder, loc, kept)));
+  Value rest = arith::SubFOp::create(
+      builder, loc, value, LLVM::BitcastOp::create(builder, loc, f32, high));
+  return {high, mask(toWord(rest), number(builder, loc, kept))};
 }
 
 /// One that is known to be a tf32, or whose low part is left out, has none.
@@ -84,13 +121,9 @@ static SplitFloat split(OpBuilder &builder, Location loc, Value value,
   if (isExact)
     return {LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), value),
             {}};
-  Value high = roundToTf32(builder, loc, value);
   if (isShort)
-    return {high, {}};
-  Value rest = arith::SubFOp::create(
-      builder, loc, value,
-      LLVM::BitcastOp::create(builder, loc, builder.getF32Type(), high));
-  return {high, roundToTf32(builder, loc, rest)};
+    return {roundToTf32(builder, loc, value), {}};
+  return splitInTwo(builder, loc, value);
 }
 
 /// In 16 bits a register holds a pair. In tf32 it holds an element: the first

@@ -130,6 +130,32 @@ def test_bits_of_a_row(tmp_path, element):
         assert part.tobytes() == whole[-rows:].tobytes(), rows
 
 
+def test_infinite_numbers(tmp_path):
+    """As IEEE has it, of either operand: infinite times a number, zero, infinite and none; beside
+    the greatest numbers, those that round to no tf32 among them, whose low bits are lost."""
+    inf, nan, most = numpy.inf, numpy.nan, numpy.finfo(numpy.float32).max
+    special = [inf, -inf, nan, 0.0, -0.3, 1.0, 5000.3, -7e4 / 3, 1e-3, 3.4e38, -3.4e38, most, -most]
+    numbers = numpy.asarray(special, numpy.float32)
+    weights, inputs = make_data(numbers.size, 17, numbers.size, "f32")
+    x, weight = inputs["x"], weights["weight"]
+    x[:, 3] = numbers
+    weight[:, 3] = 0.75 * numpy.abs(weight[:, 3]) + 1e-3
+    weight[::2, 3] *= -1
+    for left, right in ((x, weight), (weight, x)):
+        found = run(tmp_path, PLAIN.format(k=17, n=numbers.size), {"weight": right}, {"x": left})
+        with numpy.errstate(invalid="ignore"):
+            expected = left.astype(numpy.float64) @ right.astype(numpy.float64).T
+        numpy.testing.assert_allclose(found, expected, rtol=2**-10, atol=1e-5)
+        assert numpy.isinf(found).any() and numpy.isnan(found).any()
+    weight[:, 3] = numbers
+    found = run(tmp_path, PLAIN.format(k=17, n=numbers.size), {"weight": weight}, {"x": x})
+    few = numpy.abs(numbers) < 1e30
+    few |= ~numpy.isfinite(numbers)
+    with numpy.errstate(invalid="ignore"):
+        expected = x[few].astype(numpy.float64) @ weight[few].astype(numpy.float64).T
+    numpy.testing.assert_allclose(found[few][:, few], expected, rtol=1e-5, atol=1e-4)
+
+
 def test_fast_math(tmp_path):
     """One product in tf32: some 10 bits of each factor."""
     found, expected = compute(tmp_path, PLAIN, 20, 100, 64, "f32", "--fast-math")

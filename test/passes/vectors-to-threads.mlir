@@ -177,7 +177,8 @@ gpu.module @kernels {
     %sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %none) -> vector<16x8xf32> {
       %narrow = vector.transfer_read %b[%c0, %c0], %zero16 {in_bounds = [true, true]} : memref<8x16xf16, #gpu.address_space<workgroup>>, vector<8x16xf16>
       %right = arith.extf %narrow : vector<8x16xf16> to vector<8x16xf32>
-      // CHECK: nvvm.convert.float.to.tf32
+      // CHECK: llvm.intr.fabs
+      // CHECK: arith.subf
       // CHECK: nvvm.ldmatrix %{{.*}} num = 2
       // CHECK-COUNT-4: nvvm.mma.sync {{.*}}k = 8
       // CHECK-NOT: nvvm.mma.sync

@@ -127,7 +127,8 @@ static bool parsePanelWidth(StringRef value, Schedule &schedule,
 /// Writes one KEY=VALUE into a schedule.
 static bool parseEntry(StringRef entry, Schedule &schedule,
                        ScheduleFault &fault) {
-  auto [key, value] = entry.split('=');
+  StringRef key, value;
+  std::tie(key, value) = entry.split('=');
   if (key == directionsKey)
     return parseDirections(value, schedule, fault);
   if (key == panelWidthKey)

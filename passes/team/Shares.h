@@ -46,7 +46,7 @@ struct Access {
   bool isWrite = false;
   /// The dimension of the root that is cut, and from which index on; none: all
   /// of it may be touched.
-  std::optional<int64_t> dim;
+  std::optional<int64_t> dim = std::nullopt;
   int64_t offset = 0;
   bool countsPanels = false;
 

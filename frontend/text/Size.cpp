@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Size.cpp - Whole numbers made of open dimensions -------------------===//
 //
-// The order of terms is the lexicographic order of monomials, in which the
-// first atom is the greatest, so that polynomials can be divided. Nothing here
-// compares addresses first: equal programs give equal texts.
+// Each result is in the order of SizeTerms.h, so equal sizes are equal terms.
 //
 //===----------------------------------------------------------------------===//
 
 #include "frontend/text/Size.h"
+#include "frontend/text/SizeTerms.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
-#include "llvm/Support/raw_ostream.h"
-#include <algorithm>
 #include <numeric>
-#include <tuple>
 
 using namespace gatefold::text;
 using llvm::checkedAdd;
@@ -22,160 +17,9 @@ using llvm::checkedMul;
 using llvm::checkedSub;
 using Kind = Size::Atom::Kind;
 
-namespace {
-
-using Terms = std::vector<Size::Term>;
-
-/// Terms of one size, and all terms and factors in it, also inside atoms.
-constexpr size_t maximumTerms = 256;
-constexpr size_t maximumWeight = 2048;
-
-size_t weight(llvm::ArrayRef<Size::Term> terms) {
-  size_t total = 0;
-  for (const Size::Term &term : terms) {
-    total += 1 + term.factors.size();
-    for (const Size::AtomRef &atom : term.factors)
-      if (atom->kind != Kind::Symbol)
-        total += weight(atom->left.terms()) + weight(atom->right.terms());
-  }
-  return total;
-}
-
-int compareTerms(llvm::ArrayRef<Size::Term> a, llvm::ArrayRef<Size::Term> b);
-
-/// Negative where a stands before b.
-int compareAtoms(const Size::Atom &a, const Size::Atom &b) {
-  if (&a == &b)
-    return 0;
-  if (a.kind != b.kind)
-    return a.kind < b.kind ? -1 : 1;
-  if (a.kind == Kind::Symbol) {
-    if (a.symbol == b.symbol)
-      return 0;
-    // Symbols of attention bodies (-1) stand behind those of the program.
-    return std::make_tuple(unsigned(a.symbol->index),
-                           llvm::StringRef(a.symbol->name), a.symbol) <
-                   std::make_tuple(unsigned(b.symbol->index),
-                                   llvm::StringRef(b.symbol->name), b.symbol)
-               ? -1
-               : 1;
-  }
-  if (int order = compareTerms(a.left.terms(), b.left.terms()))
-    return order;
-  return compareTerms(a.right.terms(), b.right.terms());
-}
-
-int compareFactors(llvm::ArrayRef<Size::AtomRef> a,
-                   llvm::ArrayRef<Size::AtomRef> b) {
-  for (auto [left, right] : llvm::zip(a, b))
-    if (int order = compareAtoms(*left, *right))
-      return order;
-  // The longer one is greater and stands first.
-  return a.size() == b.size() ? 0 : a.size() > b.size() ? -1 : 1;
-}
-
-int compareTerms(llvm::ArrayRef<Size::Term> a, llvm::ArrayRef<Size::Term> b) {
-  for (auto [left, right] : llvm::zip(a, b)) {
-    if (int order = compareFactors(left.factors, right.factors))
-      return order;
-    if (left.coefficient != right.coefficient)
-      return left.coefficient < right.coefficient ? -1 : 1;
-  }
-  return a.size() == b.size() ? 0 : a.size() > b.size() ? -1 : 1;
-}
-
-/// Sorts the terms and sums those of the same factors.
-std::optional<Terms> normalise(Terms terms) {
-  llvm::stable_sort(terms, [](const Size::Term &a, const Size::Term &b) {
-    return compareFactors(a.factors, b.factors) < 0;
-  });
-  Terms sum;
-  for (Size::Term &term : terms) {
-    if (!sum.empty() && compareFactors(sum.back().factors, term.factors) == 0) {
-      std::optional<int64_t> total =
-          checkedAdd(sum.back().coefficient, term.coefficient);
-      if (!total)
-        return std::nullopt;
-      sum.back().coefficient = *total;
-    } else {
-      sum.push_back(std::move(term));
-    }
-  }
-  llvm::erase_if(sum, [](const Size::Term &t) { return t.coefficient == 0; });
-  if (sum.size() > maximumTerms || weight(sum) > maximumWeight)
-    return std::nullopt;
-  return sum;
-}
-
-/// Rounds down. The divisor is not 0; nothing on overflow.
-std::optional<int64_t> floorQuotient(int64_t a, int64_t b) {
-  if (a == INT64_MIN && b == -1)
-    return std::nullopt;
-  int64_t quotient = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
-/// In [0, b), for b > 0.
-int64_t floorRemainder(int64_t a, int64_t b) {
-  int64_t remainder = a % b;
-  return remainder < 0 ? remainder + b : remainder;
-}
-
-/// A number that terms do not fall below in any run, as open dimensions are >=
-/// 0; nothing where none shows.
-std::optional<int64_t> lowerBound(llvm::ArrayRef<Size::Term> terms) {
-  auto ofAtom = [](const Size::Atom &atom) -> std::optional<int64_t> {
-    if (atom.kind == Kind::Symbol)
-      return 0;
-    std::optional<int64_t> left = lowerBound(atom.left.terms());
-    std::optional<int64_t> right = lowerBound(atom.right.terms());
-    switch (atom.kind) {
-    case Kind::FloorDivide:
-      if (left && atom.right.constant() && *atom.right.constant() > 0)
-        return floorQuotient(*left, *atom.right.constant());
-      // Never below 0 where neither operand is.
-      return left && right && *left >= 0 && *right >= 0
-                 ? std::optional<int64_t>(0)
-                 : std::nullopt;
-    case Kind::Modulo:
-      return right && *right >= 0 ? std::optional<int64_t>(0) : std::nullopt;
-    case Kind::Minimum:
-      return left && right ? std::optional<int64_t>(std::min(*left, *right))
-                           : std::nullopt;
-    case Kind::Maximum:
-      return left && right ? std::max(*left, *right) : left ? left : right;
-    case Kind::Symbol:
-      break;
-    }
-    return std::nullopt;
-  };
-  int64_t sum = 0;
-  for (const Size::Term &term : terms) {
-    std::optional<int64_t> bound = term.coefficient;
-    if (term.coefficient < 0 && !term.factors.empty())
-      return std::nullopt;
-    for (const Size::AtomRef &atom : term.factors) {
-      std::optional<int64_t> factor = ofAtom(*atom);
-      // Of several factors none may be negative.
-      if (!factor || (term.factors.size() > 1 && *factor < 0))
-        return std::nullopt;
-      bound = checkedMul(*bound, *factor);
-      if (!bound)
-        return std::nullopt;
-    }
-    std::optional<int64_t> next = checkedAdd(sum, *bound);
-    if (!next)
-      return std::nullopt;
-    sum = *next;
-  }
-  return sum;
-}
-
-bool isNonNegative(const std::optional<Size> &size) {
+static bool isNonNegative(const std::optional<Size> &size) {
   return size && lowerBound(size->terms()).value_or(-1) >= 0;
 }
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Making and asking
@@ -476,70 +320,4 @@ std::optional<Size> Size::substitute(
     result = std::move(*total);
   }
   return result;
-}
-
-//===----------------------------------------------------------------------===//
-// Text
-//===----------------------------------------------------------------------===//
-
-/// An operand of // or %. The left one may be a product of symbols, as these
-/// operators group to the left.
-static std::string operandText(const Size &size, bool isLeft) {
-  std::string text = size.str();
-  llvm::ArrayRef<Size::Term> terms = size.terms();
-  if (terms.empty())
-    return text;
-  const Size::Term &only = terms.front();
-  bool plain = terms.size() == 1 && only.coefficient > 0;
-  if (plain && !only.factors.empty() && !isLeft)
-    plain = only.coefficient == 1 && only.factors.size() == 1;
-  for (const Size::AtomRef &atom : only.factors)
-    if (atom->kind == Kind::FloorDivide || atom->kind == Kind::Modulo)
-      plain = false;
-  return plain ? text : "(" + text + ")";
-}
-
-static std::string atomText(const Size::Atom &atom) {
-  switch (atom.kind) {
-  case Kind::Symbol:
-    return atom.symbol->name;
-  case Kind::FloorDivide:
-    return operandText(atom.left, true) + "//" + operandText(atom.right, false);
-  case Kind::Modulo:
-    return operandText(atom.left, true) + "%" + operandText(atom.right, false);
-  case Kind::Minimum:
-    return "min(" + atom.left.str() + ", " + atom.right.str() + ")";
-  case Kind::Maximum:
-    return "max(" + atom.left.str() + ", " + atom.right.str() + ")";
-  }
-  return {};
-}
-
-std::string Size::str() const {
-  if (sum.empty())
-    return "0";
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  for (const Term &term : sum) {
-    bool first = &term == &sum.front();
-    bool negative = term.coefficient < 0;
-    uint64_t magnitude =
-        negative ? -uint64_t(term.coefficient) : uint64_t(term.coefficient);
-    if (first)
-      out << (negative ? "-" : "");
-    else
-      out << (negative ? " - " : " + ");
-    bool alone = magnitude == 1 && term.factors.size() == 1;
-    if (magnitude != 1 || term.factors.empty())
-      out << magnitude << (term.factors.empty() ? "" : "*");
-    llvm::ListSeparator times("*");
-    for (const AtomRef &atom : term.factors) {
-      bool divides =
-          atom->kind == Kind::FloorDivide || atom->kind == Kind::Modulo;
-      bool enclose = divides && (!alone || (first && negative));
-      out << times << (enclose ? "(" : "") << atomText(*atom)
-          << (enclose ? ")" : "");
-    }
-  }
-  return text;
 }

@@ -31,8 +31,30 @@ static MemRefType bufferType(const InterfaceTensor &tensor) {
   return MemRefType::get(type.getShape(), type.getElementType(), layout);
 }
 
+/// What a loop would write in the place of its state need not go there where
+/// the loop had one step and is gone: the place is an argument then, which
+/// nobody may write, or a value that others may read.
+static void releasePlaces(func::FuncOp function) {
+  IRRewriter rewriter(function.getContext());
+  function.walk([&](bufferization::MaterializeInDestinationOp op) {
+    auto argument = dyn_cast<BlockArgument>(op.getDest());
+    bool isOfLoop =
+        argument ? !isa<FunctionOpInterface>(argument.getOwner()->getParentOp())
+                 : op->getParentOfType<LoopLikeOpInterface>();
+    if (op->getNumResults() == 0 || isOfLoop)
+      return;
+    rewriter.setInsertionPoint(op);
+    Value value = op.getSource();
+    if (value.getType() != op.getResult().getType())
+      value = tensor::CastOp::create(rewriter, op.getLoc(),
+                                     op.getResult().getType(), value);
+    rewriter.replaceOp(op, value);
+  });
+}
+
 static void useBuffers(const EntryFunction &entry) {
   func::FuncOp function = entry.function;
+  releasePlaces(function);
   Block &block = function.getBody().front();
   Location loc = function.getLoc();
   OpBuilder builder(function.getContext());

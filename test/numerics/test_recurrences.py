@@ -160,6 +160,62 @@ def test_states_of_every_type(compiler, name):
                 numpy.testing.assert_array_equal(dirty[result], array, result)
 
 
+ONE = """
+import cells
+""" + MIXED + """
+model one(x: [B, A, T, 3], k: i64[B, A, T], gain: [B, 1], bend: [5], h0: [B, A, 5], count0: i64[B, A],
+          odd0: bool[B, A], memory0: [B, A, 2, 5], g0: [B, A, 3]) ->
+    (y: [B, A, T, 5], twice: i64[B, A, T], h: [B, A, 5], count: i64[B, A], odd: bool[B, A], memory: [B, A, 2, 5],
+     plain: [B, A, T, 3], last: [B, A, 3], written: i64[B, A, 1], left: i64[B, A]) {
+  state kept: [B, A, 3]
+  param c: mixed(H=5), g: gru(H=3), d: countdown()
+  (y, twice, _, _), (h, count, odd, memory) = scan(c, (x, k), with=(gain, bend), init=(h0, count0, odd0, memory0))
+  plain, last = scan(g, x, init=g0)
+  _, kept' = scan(g, plain, init=kept)
+  written, (left, _) = scan(d, with=count0, steps=1, init=(count0, odd0), until="gone")
+  return y, twice, h, count, odd, memory, plain, last, written, left
+}
+
+cell countdown(from: i64[]) -> i64[] {
+  state left: i64[] = from, gone: bool[] = from <= 0
+  left' = left - 1
+  gone' = left' <= 0
+  return left
+}
+"""
+
+
+@pytest.mark.parametrize("path", [[], ["--naive"]])
+def test_one_step_that_is_known(compiler, path):
+    """A loop that is gone when compiling leaves states that nobody may write over."""
+    several = compiler.library(ONE)
+    generator = numpy.random.default_rng(52)
+    weights = random_weights(several, generator)
+    several.prepare(weights)
+    one = compiler.library(ONE.replace("T]", "1]").replace("T, ", "1, "), *path).prepare(weights)
+    given = {
+        "x": floats(generator, 3, 2, 1, 3),
+        "k": generator.integers(-3, 4, (3, 2, 1)),
+        "gain": floats(generator, 3, 1),
+        "bend": floats(generator, 5),
+        "h0": floats(generator, 3, 2, 5),
+        "count0": generator.integers(-9, 9, (3, 2)),
+        "odd0": generator.random((3, 2)) < 0.5,
+        "memory0": floats(generator, 3, 2, 2, 5),
+        "g0": floats(generator, 3, 2, 3),
+        "kept": floats(generator, 3, 2, 3),
+    }
+    before = {name: array.copy() for name, array in given.items()}
+    found, expected = one.run(**given), several.run(**given)
+    for name, array in expected.items():
+        if path and array.dtype.kind == "f":
+            assert_close(found[name], array.astype(numpy.float64), name)
+        else:
+            numpy.testing.assert_array_equal(found[name], array, name)
+    for name, array in before.items():
+        numpy.testing.assert_array_equal(given[name], array, name)
+
+
 WRITER = """
 import cells
 

@@ -64,3 +64,30 @@ func.func @f(%x: tensor<2x4xf32> {gf.name = "x", gf.shape = #x},
   // CHECK: bufferization.materialize_in_destination %[[COPY]] in restrict writable %[[NEXT_OTHER]]
   return %keys, %twice, %loop, %keys : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>
 }
+
+// -----
+
+// Where a loop was that had one step, nothing goes to the place of its state any longer; in a loop it does.
+// CHECK-LABEL: func @gatefold_run_entry
+#h = affine_map<() -> (4)>
+func.func @f(%x: tensor<4xf32> {gf.name = "x", gf.shape = #h}, %h: tensor<4xf32> {gf.name = "h", gf.shape = #h})
+    -> (tensor<4xf32> {gf.name = "y", gf.shape = #h}, tensor<4xf32> {gf.name = "z", gf.shape = #h})
+    attributes {gf.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  // CHECK: %[[N:.*]] = arith.addf
+  // CHECK-NOT: bufferization.materialize_in_destination
+  %n = arith.addf %h, %x : tensor<4xf32>
+  %once = bufferization.materialize_in_destination %n in %h : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: %[[LOOP:.*]] = scf.for {{.*}} iter_args(%[[STATE:.*]] = %[[N]])
+  %loop = scf.for %i = %c0 to %c2 step %c1 iter_args(%s = %once) -> tensor<4xf32> {
+    // CHECK: bufferization.materialize_in_destination %{{.*}} in %[[STATE]]
+    %m = arith.mulf %s, %x : tensor<4xf32>
+    %next = bufferization.materialize_in_destination %m in %s : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %next : tensor<4xf32>
+  }
+  // CHECK: bufferization.materialize_in_destination %[[N]] in restrict writable
+  // CHECK: bufferization.materialize_in_destination %[[LOOP]] in restrict writable
+  return %once, %loop : tensor<4xf32>, tensor<4xf32>
+}

@@ -193,19 +193,19 @@ StagingScope Search::find(Block *block) {
 /// is copied outside of these.
 static void setStages(StagingScope &scope, int64_t most, int64_t wanted) {
   if (!scope.ahead.empty()) {
-    // Products of what is read ahead alone.
-    bool isProduct = llvm::all_of(
-        scope.block->getOps<vector::ContractionOp>(),
-        [&](vector::ContractionOp op) {
-          return llvm::all_of(
-              ValueRange{op.getLhs(), op.getRhs()}, [&](Value v) {
-                if (auto extended = v.getDefiningOp<arith::ExtFOp>())
-                  v = extended.getIn();
-                return llvm::any_of(scope.ahead, [&](const StagedTile &tile) {
-                  return llvm::is_contained(tile.reads, v.getDefiningOp());
-                });
-              });
+    // Products of what is read ahead alone, where there is a condition too.
+    SmallVector<vector::ContractionOp> products;
+    scope.block->walk(
+        [&](vector::ContractionOp op) { products.push_back(op); });
+    bool isProduct = llvm::all_of(products, [&](vector::ContractionOp op) {
+      return llvm::all_of(ValueRange{op.getLhs(), op.getRhs()}, [&](Value v) {
+        if (auto extended = v.getDefiningOp<arith::ExtFOp>())
+          v = extended.getIn();
+        return llvm::any_of(scope.ahead, [&](const StagedTile &tile) {
+          return llvm::is_contained(tile.reads, v.getDefiningOp());
         });
+      });
+    });
     int64_t suits = wanted      ? wanted
                     : isProduct ? stagesOfProduct
                                 : stagesOfOther;

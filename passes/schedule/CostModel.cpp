@@ -8,7 +8,9 @@
 #include "passes/schedule/CostModel.h"
 #include "passes/support/Algorithms.h"
 #include "passes/support/Entry.h"
+#include "passes/tile/MapBounds.h"
 #include "passes/tile/RecurrenceScanForm.h"
+#include "passes/tile/TileAttentionOnline.h"
 #include "passes/tile/TileAttentionRegisters.h"
 
 using namespace mlir;
@@ -17,6 +19,8 @@ using namespace gatefold;
 // Queries of an attention's block: with fewer, keys and values are read too
 // often.
 static constexpr int64_t leastQueries = 24;
+// Where the number of keys is open.
+static constexpr int64_t usualKeys = 4096;
 
 /// Bytes of a row of scores of all maps, over `keys` keys.
 static int64_t scoreBytes(AttentionOp op, int64_t keys) {
@@ -34,11 +38,33 @@ static int64_t countQueries(AttentionOp op) {
           .getRank());
 }
 
+/// Whether going through blocks of keys spares more products with keys that
+/// are hidden from a block of queries than it has more of.
+static bool paysSkipping(AttentionOp op, const OnlineProducts &products) {
+  auto key = cast<RankedTensorType>(op.getKeyArguments().front().getType());
+  int64_t keys = key.isDynamicDim(0) ? usualKeys : key.getDimSize(0);
+  int64_t queries = countQueries(op);
+  if (ShapedType::isDynamic(queries))
+    queries = keys;
+  int64_t scores = llvm::range_size(op.getBody().getOps<RowScoresOp>());
+  double more = double(scores + products.separate) /
+                std::max<int64_t>(scores + products.together, 1);
+  // A block of keys more is hidden at its ends, and sums are scaled.
+  constexpr double most = 0.8;
+  double share = findSeenShare(op, queries, keys);
+  return share < 1 && share * more < most;
+}
+
 /// Whether an attention's rows of scores are far too long for the second cache,
 /// and blocks of keys cost no more products. Measured: with as many products
 /// it is as fast up to one and a half times the cache, by a tenth faster at
 /// three times; half as many more are made good at twelve times only.
 static bool paysOnline(AttentionOp op, const TargetDescription &target) {
+  std::optional<OnlineProducts> products = countOnlineProducts(op);
+  if (!products)
+    return false;
+  if (paysSkipping(op, *products))
+    return true;
   auto key = cast<RankedTensorType>(op.getKeyArguments().front().getType());
   if (key.isDynamicDim(0))
     return false;
@@ -47,8 +73,7 @@ static bool paysOnline(AttentionOp op, const TargetDescription &target) {
     queries = leastQueries;
   if (queries * scoreBytes(op, key.getDimSize(0)) / 2 < target.secondCacheBytes)
     return false;
-  std::optional<OnlineProducts> products = countOnlineProducts(op);
-  return products && products->separate == products->together;
+  return products->separate == products->together;
 }
 
 //===----------------------------------------------------------------------===//
@@ -227,8 +252,6 @@ AttentionBlocks gatefold::chooseBlocks(AttentionOp op, StringRef algorithm,
   // More are not noticed where rows are long; where they are as short as a
   // block of keys, more read keys and values less often.
   constexpr int64_t mostResident = 48, mostOnline = 192;
-  // Where the number of keys is open.
-  constexpr int64_t usualKeys = 4096;
   auto key = cast<RankedTensorType>(op.getKeyArguments().front().getType());
   int64_t keys = key.isDynamicDim(0) ? usualKeys : key.getDimSize(0);
   int64_t most = mostResident;

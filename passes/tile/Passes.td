@@ -45,7 +45,8 @@ def TileAttention : Pass<"gf-tile-attention", "::mlir::func::FuncOp"> {
     on the query is computed once per leading index, in as few loops as it can.
 
     - A block looks at the keys only that some query of it sees by lengths, causal, window
-      and offset, unless the region sums over others, or yields a row of them.
+      and offset, unless the region sums over others, or yields a row of them; and of these no
+      parts that `where`, scores of -inf or weights of 0 hide from all queries of the block.
     - One or two queries multiply keys and values as they are.
     - Scores are hidden only where queries of the block differ by place; a mask, segments,
       a bias, and `where` take a pass over the tile.

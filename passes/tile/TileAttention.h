@@ -141,8 +141,21 @@ protected:
   bool hidesByPlace();
   /// Whether a block of queries may look at a part of the keys alone.
   bool limitsKeys() {
-    return hidesByPlace() || reach.hasLength || op.getQuerySegments();
+    return hidesByPlace() || reach.hasLength || op.getQuerySegments() ||
+           narrowsBlocks;
   }
+  // TileAttentionVisible.cpp: parts that the region hides.
+  mlir::Value numberOf(mlir::Value value);
+  mlir::Value maySee(mlir::Value first, mlir::Value end);
+  std::pair<mlir::Value, mlir::Value> findSeen(mlir::Value first,
+                                               mlir::Value end, int64_t step);
+  std::pair<mlir::Value, mlir::Value> leaveOutHidden(mlir::Value first,
+                                                     mlir::Value end);
+  mlir::scf::IfOp enterSeen(mlir::TypeRange types, mlir::Value first,
+                            mlir::Value end);
+  void leaveSeen(mlir::scf::IfOp choice, mlir::ValueRange made,
+                 mlir::ValueRange otherwise);
+  void narrowKeyBlock();
   // TileAttentionSegments.cpp: packed documents.
   using JoinBody = llvm::function_ref<std::pair<mlir::Value, mlir::Value>(
       mlir::OpBuilder &, mlir::ValueRange)>;
@@ -278,6 +291,9 @@ protected:
   int64_t keyStep;
   /// Whether blocks look at the keys that they see only.
   bool cutsKeys;
+  /// Whether the region may hide keys from all queries of a block, and whether
+  /// its first and last key are found by that.
+  bool skipsHidden, narrowsBlocks;
   /// Whether keys and values are packed; for few queries that takes longer than
   /// to multiply them.
   bool packs = true;

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/support/Entry.h"
+#include "passes/tile/MapBounds.h"
 #include "passes/tile/ResultSizes.h"
 #include "passes/tile/TileAttention.h"
 
@@ -31,7 +32,9 @@ AttentionTiling::AttentionTiling(AttentionOp op, IRRewriter &rewriter,
       keyBlock(
           llvm::alignTo(keyBlock, target.getKeyStep(rewriter.getF32Type()))),
       keyStep(target.getFirstKeyStep(rewriter.getF32Type())),
-      cutsKeys(!body.getNeedsAllKeys()) {}
+      cutsKeys(!body.getNeedsAllKeys()),
+      skipsHidden(cutsKeys && hidesParts(op, body)),
+      narrowsBlocks(skipsHidden && keyBlock == 0) {}
 
 //===----------------------------------------------------------------------===//
 // Small values
@@ -171,6 +174,9 @@ void AttentionTiling::findBlock(Value start) {
       std::tie(firstOfFirst, endOfLast) = findSegments(firstOfFirst, endOfLast);
     block.first =
         reach.first || op.getQuerySegments() ? alignKey(firstOfFirst) : none;
+    if (narrowsBlocks)
+      std::tie(block.first, endOfLast) =
+          leaveOutHidden(block.first, least(endOfLast, keyCount));
     block.end = clamp(endOfLast, block.first, keyCount);
     // Never more than there are, which makes their room known before a run.
     block.columns =

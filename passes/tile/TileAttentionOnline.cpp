@@ -169,6 +169,8 @@ LogicalResult AttentionTiling::makeRowsOnline() {
          llvm::zip(products, carried.drop_front(2 * softmaxes.size())))
       sums[product] = sum;
     findKeyBlock(whole, loop.getInductionVar());
+    scf::IfOp seen = enterSeen(carried.getTypes(), block.first, block.end);
+    narrowKeyBlock();
     for (Operation *inner : inside) {
       loc = inner->getLoc();
       if (auto softmax = dyn_cast<RowSoftmaxOp>(inner)) {
@@ -193,6 +195,10 @@ LogicalResult AttentionTiling::makeRowsOnline() {
     }
     for (auto &[product, sum] : sums)
       state.push_back(sum);
+    if (seen) {
+      leaveSeen(seen, state, carried);
+      state = seen.getResults();
+    }
     scf::YieldOp::create(rewriter, loc, state);
   }
   block = whole;

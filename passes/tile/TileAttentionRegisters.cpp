@@ -52,6 +52,7 @@ AttentionRegisters::AttentionRegisters(AttentionOp op, IRRewriter &rewriter,
     : AttentionTiling(op, rewriter, target, queryBlock, keyBlock) {
   this->keyBlock = keyStep = keyBlock;
   packs = false;
+  narrowsBlocks = skipsHidden;
   for (Value operand : op->getOperands())
     if (Value given = getExtended(operand))
       narrow[operand] = given;
@@ -253,25 +254,31 @@ void AttentionRegisters::makeKeys(ArrayRef<Operation *> inside,
     keyRow = reach.first ? minus(keyStart, reach.reachFirst) : keyStart;
     ValueRange carried = loop.getRegionIterArgs();
     llvm::DenseMap<Value, RunningSoftmax> running;
-    llvm::DenseMap<Value, Value> factors, sums, read;
+    llvm::DenseMap<Value, Value> factors, sums;
+    rowsOfBlock.clear();
     for (auto [index, softmax] : llvm::enumerate(softmaxes))
       running[softmax.getResult()] = {carried[2 * index],
                                       carried[2 * index + 1]};
     for (auto [product, sum] :
          llvm::zip(products, carried.drop_front(2 * softmaxes.size())))
       sums[product.getResult()] = sum;
+    scf::IfOp seen;
+    if (skipsHidden) {
+      // What is read is on its way to shared memory before it is known whether
+      // the block is seen.
+      for (Operation *inner : inside)
+        if (isa<RowScoresOp, RowValuesOp>(inner))
+          readBlock(inner->getOperand(1));
+      Value end = least(plus(keyStart, size), block.end);
+      seen = enterSeen(carried.getTypes(), keyStart, end);
+    }
     for (Operation *inner : inside) {
       loc = inner->getLoc();
       if (auto softmax = dyn_cast<RowSoftmaxOp>(inner)) {
         factors[softmax.getResult()] =
             passKeys(softmax, running[softmax.getResult()]);
       } else if (auto product = dyn_cast<RowValuesOp>(inner)) {
-        // Products of the same values stand together, so that these are in
-        // registers once.
-        Value &values = read[product.getValues()];
-        if (!values)
-          values = readMatrix(matrices.lookup(product.getValues()), keyRow,
-                              keyBlock);
+        Value values = readBlock(product.getValues());
         Value &sum = sums[product.getResult()];
         sum = passValues(product, values, factors.lookup(product.getWeights()),
                          sum);
@@ -286,6 +293,10 @@ void AttentionRegisters::makeKeys(ArrayRef<Operation *> inside,
     }
     for (RowValuesOp product : products)
       state.push_back(sums.lookup(product.getResult()));
+    if (seen) {
+      leaveSeen(seen, state, carried);
+      state = seen.getResults();
+    }
     scf::YieldOp::create(rewriter, loc, state);
   }
   vectors = std::move(outside);
@@ -313,6 +324,15 @@ void AttentionRegisters::makeKeys(ArrayRef<Operation *> inside,
     setVector(product.getResult(), result);
   }
   liftAfter(/*readsSums=*/true);
+}
+
+/// The rows of keys or values of the block of keys. Products of the same ones
+/// stand together, so that these are in registers once.
+Value AttentionRegisters::readBlock(Value matrix) {
+  Value &rows = rowsOfBlock[matrix];
+  if (!rows)
+    rows = readMatrix(matrices.lookup(matrix), keyRow, keyBlock);
+  return rows;
 }
 
 /// Columns of the vector that a product with the values is summed up in.

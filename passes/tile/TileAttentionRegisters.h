@@ -106,6 +106,7 @@ private:
   void makeKeys(llvm::ArrayRef<mlir::Operation *> inside,
                 llvm::ArrayRef<mlir::Operation *> after);
   void findMatrix(mlir::Value matrix);
+  mlir::Value readBlock(mlir::Value matrix);
   int64_t sumColumns(RowValuesOp product);
   mlir::Value passValues(RowValuesOp product, mlir::Value values,
                          mlir::Value factor, mlir::Value sum);
@@ -178,6 +179,8 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> vectors;
   /// Keys and values of the head, as far as some query sees them.
   llvm::DenseMap<mlir::Value, mlir::Value> matrices;
+  /// Rows of these in the block of keys at hand.
+  llvm::DenseMap<mlir::Value, mlir::Value> rowsOfBlock;
   /// The first key of the block, and where its row is in `matrices`.
   mlir::Value keyStart, keyRow;
   /// What rounds a result to 16 bits, if nothing else reads it.

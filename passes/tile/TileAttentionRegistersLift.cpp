@@ -249,8 +249,7 @@ void AttentionRegisters::lift(Operation *inner) {
   loc = inner->getLoc();
   TypeSwitch<Operation *>(inner)
       .Case([&](RowScoresOp scores) {
-        Value keys =
-            readMatrix(matrices.lookup(scores.getKeys()), keyRow, keyBlock);
+        Value keys = readBlock(scores.getKeys());
         int64_t terms = cast<VectorType>(keys.getType()).getDimSize(1);
         Value query = productOperand(scores.getQuery(), terms);
         Type element = scores.getType().getElementType();

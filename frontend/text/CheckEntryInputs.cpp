@@ -262,6 +262,9 @@ void EntryBuilder::addResult(StringRef name, const Item &item, Range range,
   Program &program = checker.program();
   auto [other, isNew] = resultNames.try_emplace(name, range);
   if (!isNew) {
+    // Of a cell only where it is the entry: `check` lists each cell of a file.
+    if (options.allowUnknown && declaration.kind == DeclarationKind::Cell)
+      return;
     checks.error(range, "two results are named `" + name + "`")
         .note(other->second, "the other one");
     return;

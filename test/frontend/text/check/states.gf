@@ -127,3 +127,10 @@ model result_named(x: [B, 4]) -> (h: [B, 4]) {
   h' = x
   return x
 }
+
+# Of a cell that is no entry it does not matter.
+cell cell_result_named(x: [4]) -> (y: [4], h: [4]) {
+  state h: [4]
+  h' = x
+  return x, h
+}

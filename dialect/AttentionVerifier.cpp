@@ -187,39 +187,55 @@ public:
     return verifyLead(shape, owner);
   }
 
-  /// `[first of lead..]` and `size` where given. Rank 0 may do as well.
-  LogicalResult verifyPerSequence(Value value, StringRef name, SharedSize *size,
-                                  bool mayBeOne = false) {
+  /// `[first of lead..]`, at least one of them, or none where that may be; a
+  /// static 1 stretches.
+  LogicalResult verifyOfFirst(Value value, StringRef name, bool mayBeOne) {
     if (!value)
       return success();
     RankedTensorType type = tensorType(value);
-    if (mayBeOne && type.getRank() == 0)
+    int64_t least = mayBeOne || leadRank == 0 ? 0 : 1;
+    if (type.getRank() < least || type.getRank() > leadRank) {
+      InFlightDiagnostic error = op.emitOpError()
+                                 << "'" << name << "' needs rank " << least;
+      if (least != leadRank)
+        error << " to " << leadRank;
+      return error << ", the first of the leading dimensions, found " << type;
+    }
+    std::string owner = ("'" + name + "'").str();
+    for (auto [size, shared] : llvm::zip(type.getShape(), lead))
+      if (size != 1 && failed(shared.join(op, size, owner)))
+        return failure();
+    return success();
+  }
+
+  /// `[first one of lead.., size]`.
+  LogicalResult verifySegments(Value value, StringRef name, SharedSize &size) {
+    if (!value)
       return success();
+    RankedTensorType type = tensorType(value);
     int64_t leading = leadRank == 0 ? 0 : 1;
-    int64_t rank = leading + (size ? 1 : 0);
+    int64_t rank = leading + 1;
     std::string owner = ("'" + name + "'").str();
     if (type.getRank() != rank)
       return op.emitOpError()
              << owner << " needs rank " << rank << ", "
              << (leading ? "the first leading dimension"
                          : "no leading dimension")
-             << (size ? " and one element for each position" : "") << ", found "
-             << type;
+             << " and one element for each position, found " << type;
     if (leading && failed(lead[0].join(op, type.getDimSize(0), owner)))
       return failure();
-    return size ? size->join(op, type.getDimSize(leading), owner) : success();
+    return size.join(op, type.getDimSize(leading), owner);
   }
 
   LogicalResult verifyRestrictions() {
     return failure(
         failed(verifyMask(op.getMask(), "mask")) ||
         failed(verifyMask(op.getBias(), "bias")) ||
-        failed(verifyPerSequence(op.getLengths(), "lengths", nullptr)) ||
-        failed(verifyPerSequence(op.getOffset(), "offset", nullptr, true)) ||
-        failed(verifyPerSequence(op.getQuerySegments(), "query_segments",
-                                 &queryCount)) ||
-        failed(
-            verifyPerSequence(op.getKeySegments(), "key_segments", &keyCount)));
+        failed(verifyOfFirst(op.getLengths(), "lengths", false)) ||
+        failed(verifyOfFirst(op.getOffset(), "offset", true)) ||
+        failed(verifySegments(op.getQuerySegments(), "query_segments",
+                              queryCount)) ||
+        failed(verifySegments(op.getKeySegments(), "key_segments", keyCount)));
   }
 
 private:

@@ -190,13 +190,13 @@ def Gf_AttentionOp : Gf_Op<"attention", [
     `tensor<f32>`. There is at least one query and one key, which give T and S.
 
     Who sees whom: query i stands at `position = i + offset`, where `offset` is
-    S - T unless given (`[first of lead..]`, or `[]`). It sees key j if
+    S - T unless given (`[first of lead..]`, any number of them). It sees key j if
     - `causal`: j <= position;
     - `window = array<i64: left, right>`: position - left <= j <= position + right
       (-1 for no bound);
-    - `lengths`, `[first of lead..]`: j < n;
-    - `query_segments` `[first of lead.., T]`, `key_segments`
-      `[first of lead.., S]`: both are equal;
+    - `lengths`, `[first of lead..]`, one of them or more: j < n;
+    - `query_segments` `[first one of lead.., T]`, `key_segments`
+      `[first one of lead.., S]`: both are equal;
     - `mask`, bool `[lead.., T, S]`, right-aligned, static 1 stretches: true;
     - `bias`, `[lead.., T, S]` likewise: added to the argument of each softmax;
       -inf hides.

@@ -95,22 +95,24 @@ BlockArgument DiffWindowFold::addKeys(Value keys, Type rowType) {
   return attention.getBody().insertArgument(number, rowType, loc);
 }
 
-/// A number of each sequence, `[first of lead..]`, for the region.
+/// A number for each index of the first leading dimensions, for the region.
 BlockArgument DiffWindowFold::addCapture(Value perSequence) {
   RankedTensorType type = tensorType(perSequence);
   int64_t leadRank = attention.getLeadRank();
-  if (type.getRank() == 1 && leadRank > 1) {
+  int64_t rank = type.getRank();
+  if (rank > 0 && rank < leadRank) {
     // Leading dimensions align at the right.
-    SmallVector<int64_t> shape(leadRank, 1);
-    shape[0] = type.getDimSize(0);
-    ReassociationIndices group;
+    SmallVector<int64_t> shape(type.getShape());
+    shape.resize(leadRank, 1);
+    SmallVector<ReassociationIndices> groups(rank);
+    SmallVector<OpFoldResult> sizes =
+        tensor::getMixedSizes(rewriter, loc, perSequence);
+    sizes.resize(leadRank, rewriter.getIndexAttr(1));
     for (int64_t dim = 0; dim < leadRank; ++dim)
-      group.push_back(dim);
-    SmallVector<OpFoldResult> sizes(leadRank, rewriter.getIndexAttr(1));
-    sizes[0] = tensor::getMixedSize(rewriter, loc, perSequence, 0);
+      groups[std::min(dim, rank - 1)].push_back(dim);
     perSequence = tensor::ExpandShapeOp::create(
         rewriter, loc, RankedTensorType::get(shape, type.getElementType()),
-        perSequence, ArrayRef<ReassociationIndices>{group}, sizes);
+        perSequence, groups, sizes);
   }
   attention.getCapturesMutable().append(perSequence);
   return attention.getBody().insertArgument(

@@ -82,8 +82,12 @@ SmallVector<FixedIndex> AttentionLowering::fixLead(Value operand,
 }
 
 Value AttentionLowering::ofPrefix(Value tensor, ValueRange lead) {
-  return tensor::ExtractOp::create(rewriter, loc, tensor,
-                                   lead.take_front(rankOf(tensor)));
+  SmallVector<Value> indices(lead.take_front(rankOf(tensor)));
+  for (auto [index, size] :
+       llvm::zip(indices, cast<RankedTensorType>(tensor.getType()).getShape()))
+    if (size == 1)
+      index = constant(0);
+  return tensor::ExtractOp::create(rewriter, loc, tensor, indices);
 }
 
 static int64_t saturatingSubtract(int64_t left, int64_t right) {

@@ -54,13 +54,14 @@ void AttentionBody::findDependences() {
       if (op.getLeadAxis(number, dim))
         leads[argument] |= uint64_t(1) << dim;
   }
-  // Of one sequence alone it is the same for all.
-  auto isPerSequence = [](Value value) {
-    return value && rankOf(value) > 0 &&
-           cast<RankedTensorType>(value.getType()).getDimSize(0) != 1;
-  };
-  reachLead =
-      isPerSequence(op.getLengths()) || isPerSequence(op.getOffset()) ? 1 : 0;
+  // Along a dimension of size 1 it is the same for all.
+  reachLead = 0;
+  for (Value value : {op.getLengths(), op.getOffset()})
+    if (value)
+      for (auto [dim, size] :
+           llvm::enumerate(cast<RankedTensorType>(value.getType()).getShape()))
+        if (size != 1 && dim < leadRank)
+          reachLead |= uint64_t(1) << dim;
 
   for (Operation &inner : op.getBody().front()) {
     SetVector<Value> used;

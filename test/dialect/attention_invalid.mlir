@@ -322,7 +322,7 @@ func.func @capture_lead(%q: tensor<3x4x8xf32>, %k: tensor<3x5x8xf32>, %c: tensor
 // -----
 
 func.func @lengths_rank(%q: tensor<3x4x8xf32>, %k: tensor<3x5x8xf32>, %n: tensor<i64>) {
-  // expected-error @+1 {{'lengths' needs rank 1, the first leading dimension, found 'tensor<i64>'}}
+  // expected-error @+1 {{'lengths' needs rank 1, the first of the leading dimensions, found 'tensor<i64>'}}
   %o = gf.attention queries(%q : tensor<3x4x8xf32>) keys(%k : tensor<3x5x8xf32>) lengths(%n : tensor<i64>) -> tensor<3x4x8xf32> {
   ^row(%qr: tensor<8xf32>, %kr: tensor<5x8xf32>, %row: index, %position: index):
     gf.yield %qr : tensor<8xf32>
@@ -432,7 +432,7 @@ func.func @bias_element(%q: tensor<3x4x8xf32>, %k: tensor<3x5x8xf32>, %m: tensor
 // -----
 
 func.func @offset_rank(%q: tensor<3x4x8xf32>, %k: tensor<3x5x8xf32>, %n: tensor<3x4xi64>) {
-  // expected-error @+1 {{'offset' needs rank 1, the first leading dimension, found 'tensor<3x4xi64>'}}
+  // expected-error @+1 {{'offset' needs rank 0 to 1, the first of the leading dimensions, found 'tensor<3x4xi64>'}}
   %o = gf.attention queries(%q : tensor<3x4x8xf32>) keys(%k : tensor<3x5x8xf32>) offset(%n : tensor<3x4xi64>) -> tensor<3x4x8xf32> {
   ^row(%qr: tensor<8xf32>, %kr: tensor<5x8xf32>, %row: index, %position: index):
     gf.yield %qr : tensor<8xf32>

@@ -34,13 +34,13 @@ void *describePacked(int64_t *&descriptor, const void *data, int32_t rank,
   return describe(descriptor, data, rank, shape, strides);
 }
 
-gatefold_status statusOf(int32_t error, Message &message) {
+gatefold_status statusOf(const gatefold_description &description, int32_t error,
+                         Message &message) {
   if (error == GATEFOLD_RUN_OK)
     return GATEFOLD_OK;
-  if (error == GATEFOLD_RUN_EMPTY_REDUCTION)
-    message.append("max, min or argmax of no elements");
-  else if (error == GATEFOLD_RUN_BAD_INDEX)
-    message.append("an index that the run computed lies outside its table");
+  int64_t failure = (int64_t)error - GATEFOLD_RUN_FAILURE;
+  if (failure >= 0 && failure < description.failure_count)
+    message.appendText(description.failures[failure]);
   else
     message.append("the compiled code reports the unknown error %d", error);
   return GATEFOLD_BAD_DATA;

@@ -30,8 +30,10 @@ void *describe(int64_t *&descriptor, const void *data, int32_t rank,
 void *describePacked(int64_t *&descriptor, const void *data, int32_t rank,
                      const int64_t *shape);
 
-/// The status of what `run` or `prepare` returned, with a message.
-gatefold_status statusOf(int32_t error, Message &message);
+/// The status of what `run` or `prepare` of the description returned, with a
+/// message.
+gatefold_status statusOf(const gatefold_description &description, int32_t error,
+                         Message &message);
 
 } // namespace gatefold::runtime
 

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define GATEFOLD_ABI_VERSION 5
+#define GATEFOLD_ABI_VERSION 6
 
 enum gatefold_role {
   GATEFOLD_INPUT = 0,
@@ -139,6 +139,11 @@ typedef struct gatefold_description {
   /* The same program as kernels for GPUs, in any order; 0 and null for none. */
   int64_t variant_count;
   const struct gatefold_variant *variants;
+
+  /* What `run` and `prepare` check on the way; a code of GATEFOLD_RUN_FAILURE
+   * + k says that failures[k] has happened: "m.gf:3:11: max of no elements". */
+  int64_t failure_count;
+  const char *const *failures;
 } gatefold_description;
 
 /* One parameter of a kernel, 8 bytes: word `word` of the memref descriptor of
@@ -181,7 +186,8 @@ typedef struct gatefold_variant {
   uint64_t image_bytes;
   /* Its own description: the inputs, results, parameters, symbols and checks
    * are those of the program for the CPU; sizes, arena, useful ranks, prepared
-   * tensors and which parameters the run reads are those of this schedule.
+   * tensors, failures and which parameters the run reads are those of this
+   * schedule.
    * `run`, `prepare` and `variants` are null, since kernels take their place:
    * `prepare_arena_bytes` is null just where there is no such kernel. `json`
    * may be null. */
@@ -195,9 +201,8 @@ typedef struct gatefold_variant {
 
 enum gatefold_run_error {
   GATEFOLD_RUN_OK = 0,
-  GATEFOLD_RUN_EMPTY_REDUCTION = 1, /* max, min or argmax of nothing */
-  GATEFOLD_RUN_BAD_VALUE = 2,       /* an input's value, found on a GPU */
-  GATEFOLD_RUN_BAD_INDEX = 3        /* a computed index, outside its table */
+  GATEFOLD_RUN_BAD_VALUE = 2, /* an input's value, found on a GPU */
+  GATEFOLD_RUN_FAILURE = 16   /* and all above: see `failures` */
 };
 
 #ifdef __cplusplus

@@ -88,6 +88,12 @@ static bool checkSymbols(const gatefold_description &description,
 
 static bool checkRunChecks(const gatefold_description &description,
                            Message &message) {
+  for (int64_t f = 0; f < description.failure_count; ++f) {
+    if (description.failures && description.failures[f])
+      continue;
+    message.append("malformed description: failure %lld", (long long)f);
+    return false;
+  }
   for (int64_t c = 0; c < description.value_check_count; ++c) {
     const gatefold_value_check &check = description.value_checks[c];
     if (check.input >= 0 && check.input < description.input_count &&

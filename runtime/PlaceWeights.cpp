@@ -167,5 +167,5 @@ gatefold_status Preparation::compute(char *arena) {
     FlushToZero mode;
     error = description.prepare(pointers, arena);
   }
-  return statusOf(error, message);
+  return statusOf(description, error, message);
 }

@@ -96,7 +96,7 @@ static gatefold_status call(gatefold_context &context, char *base) {
     FlushToZero mode;
     error = runRank(&job, 0, 1, nullptr);
   }
-  if (gatefold_status status = statusOf(error, context.message))
+  if (gatefold_status status = statusOf(description, error, context.message))
     return status;
   for (int64_t a = description.input_count; a < argumentCount; ++a)
     if (context.arguments[a].isCopied)

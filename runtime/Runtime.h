@@ -109,9 +109,10 @@ gatefold_status gatefold_initial_state(gatefold_context *context, size_t input,
  * workspace. `workspace` (any alignment) has `bytes` bytes; if it is null the
  * context's own is used, which grows when a run needs more than any before.
  * Else nothing is allocated. Unless the status is GATEFOLD_OK nothing was
- * computed, but for max, min or argmax of nothing, or an index that the run
- * itself computed and that lies outside its table, found on the way
- * (GATEFOLD_BAD_DATA; results then hold anything). */
+ * computed, but for what compiled code finds on its way: max, min or argmax of
+ * nothing, or an index, a length or a place for rows that the run itself
+ * computed and that is out of range (GATEFOLD_BAD_DATA; results and states then
+ * hold anything). */
 gatefold_status gatefold_run(gatefold_context *context,
                              const DLTensor *const *inputs,
                              DLTensor *const *results, void *workspace,

@@ -63,7 +63,7 @@ ELEMENTS = {
     "bool": (numpy.bool_, 6, 8),
 }
 CPU = 1
-ABI_VERSION = 5
+ABI_VERSION = 6
 
 
 class GatefoldError(Exception):

@@ -227,7 +227,8 @@ struct Checker::Implementation {
   std::set<const Symbol *> reportedOpen; // each is asked for once
   std::set<std::string> missing;         // as options: `--dim H=...`
   std::vector<std::string> missingOrder;
-  /// Graphs whose arguments are known by now, for requireValues.
+  /// What an argument of a body is a part of, or begins with; for
+  /// requireValues.
   std::map<const Node *, Value> argumentSources;
   std::set<std::string> equalityKeys;
 

@@ -189,7 +189,7 @@ bool CellPass::runScan(Body &body) {
     node->initials.push_back(start.value);
     if (resets)
       node->resetStates.push_back(declared.value);
-    slot.current = {argument(slot.type.element, slot.type.shape, Value(),
+    slot.current = {argument(slot.type.element, slot.type.shape, start.value,
                              slot.syntax->name.name),
                     slot.syntax->name.range};
   }

@@ -147,12 +147,34 @@ bool Importer::isCounted(const Node *state, const Size &bound, bool inclusive) {
   if (!rest)
     return false;
   for (auto [index, source] : llvm::enumerate(sources))
-    if (index != 1 && !isBounded(source, *rest, inclusive))
+    if (index != 1 && !proveBounded(source, *rest, inclusive))
       return false;
   return true;
 }
 
+bool Importer::isInductive(const Node *state, const Size &limit) {
+  auto found = stateSources.find(state);
+  if (found == stateSources.end())
+    return false;
+  auto [assumed, isNew] = assumedStates.try_emplace(state, limit);
+  if (!isNew) {
+    std::optional<Size> slack = Size::subtract(limit, assumed->second);
+    return slack && isAtLeast(*slack, 0);
+  }
+  llvm::SmallVector<Value, 3> sources = found->second;
+  bool holds = llvm::all_of(sources, [&](Value source) {
+    return proveBounded(source, limit, /*inclusive=*/false);
+  });
+  assumedStates.erase(state);
+  return holds;
+}
+
 bool Importer::isBounded(Value value, const Size &bound, bool inclusive) {
+  proofBudget = 1000;
+  return proveBounded(value, bound, inclusive);
+}
+
+bool Importer::proveBounded(Value value, const Size &bound, bool inclusive) {
   std::optional<Size> limit =
       inclusive ? Size::add(resolve(bound), 1) : resolve(bound);
   if (!limit)
@@ -167,8 +189,14 @@ bool Importer::isBounded(Value value, const Size &bound, bool inclusive) {
     if (range->first >= 0 && range->second < INT64_MAX &&
         within(range->second + 1))
       return true;
+  auto isProved = [&](Value other) {
+    return proveBounded(other, bound, inclusive);
+  };
   // Nodes that keep values lead to what the runtime checks.
   while (true) {
+    if (proofBudget == 0)
+      return false;
+    --proofBudget;
     switch (value.node->kind) {
     case Node::Kind::Reshape:
     case Node::Kind::Permute:
@@ -184,9 +212,13 @@ bool Importer::isBounded(Value value, const Size &bound, bool inclusive) {
           if (auto added = knownSize(value.node->operands[1 - other]))
             if (auto rest = Size::subtract(bound, *added);
                 rest && isAtLeast(resolve(*added), 0))
-              return isBounded(value.node->operands[other], *rest, inclusive);
+              return proveBounded(value.node->operands[other], *rest,
+                                  inclusive);
         return false;
       }
+      if (llvm::cast<ElementwiseNode>(value.node)->op == ElementwiseOp::Select)
+        return isProved(value.node->operands[1]) &&
+               isProved(value.node->operands[2]);
       // Widening keeps values.
       if (llvm::cast<ElementwiseNode>(value.node)->op !=
               ElementwiseOp::Convert ||
@@ -198,10 +230,19 @@ bool Importer::isBounded(Value value, const Size &bound, bool inclusive) {
     case Node::Kind::Argument: {
       auto step = argumentSources.find(value.node);
       if (step == argumentSources.end())
-        return isCounted(value.node, bound, inclusive);
+        return isCounted(value.node, bound, inclusive) ||
+               isInductive(value.node, *limit);
       value = step->second;
       continue;
     }
+    case Node::Kind::Take:
+      value = value.node->operands[0];
+      continue;
+    case Node::Kind::Append:
+      return isProved(value.node->operands[0]) &&
+             isProved(value.node->operands[1]);
+    case Node::Kind::Concat:
+      return llvm::all_of(value.node->operands, isProved);
     case Node::Kind::Iota:
       return within(resolve(value.type().shape[0]));
     case Node::Kind::Reduce: {

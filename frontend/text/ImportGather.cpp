@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ImportGather.cpp - Nodes that use computed indices -----------------===//
 
-#include "dialect/Assertions.h"
 #include "frontend/text/Importer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -45,34 +43,24 @@ LogicalResult Importer::visit(const FlipNode &node) {
   return success();
 }
 
-/// The run ends where an index is not in [0, bound).
-void Importer::checkIndices(Value indices, const Size &bound) {
-  mlir::Value given = get(indices), limit = sizeValue(bound);
-  unsigned rank = typeOf(indices).getRank();
-  mlir::Value yes = filled({Element::Bool, {}}, number(b.getI1Type(), 1));
-  auto all = linalg::GenericOp::create(
-      b, yes.getType(), given, yes,
-      Maps{b.getMultiDimIdentityMap(rank),
-           mlir::AffineMap::get(rank, 0, &context)},
-      llvm::SmallVector<mlir::utils::IteratorType>(
-          rank, mlir::utils::IteratorType::reduction),
-      [&](mlir::OpBuilder &nested, mlir::Location location,
-          mlir::ValueRange arguments) {
-        mlir::Value place = arith::IndexCastOp::create(
-            nested, location, nested.getIndexType(), arguments[0]);
-        // Of a negative one, too: it is a very large one without a sign.
-        mlir::Value isInside = arith::CmpIOp::create(
-            nested, location, arith::CmpIPredicate::ult, place, limit);
-        linalg::YieldOp::create(
-            nested, location,
-            arith::AndIOp::create(nested, location, arguments[1], isInside)
-                .getResult());
-      });
-  mlir::cf::AssertOp::create(
-      b,
-      tensor::ExtractOp::create(b, all.getResult(0), mlir::ValueRange())
-          .getResult(),
-      gatefold::indexAssertion);
+bool Importer::coversIota(const Node &node, Value indices, const Size &bound) {
+  while (llvm::is_contained({Node::Kind::Reshape, Node::Kind::Permute,
+                             Node::Kind::Broadcast, Node::Kind::Flip},
+                            indices.node->kind))
+    indices = indices.node->operands[0];
+  if (indices.node->kind != Node::Kind::Iota)
+    return false;
+  Size count = resolve(indices.type().shape[0]), rows = resolve(bound);
+  std::optional<Size> larger = Size::maximum(count, rows);
+  mlir::AffineExpr left = larger ? affineSize(*larger) : mlir::AffineExpr();
+  mlir::AffineExpr right = affineSize(rows);
+  if (!left || !right)
+    return false;
+  equalities.push_back(mlir::AffineMapAttr::get(affineMap({left, right})));
+  equalityMessages.push_back(b.getStringAttr(failureAt(
+      node, "`arange(" + count.str() + ")` counts beyond a table of " +
+                rows.str() + " rows")));
+  return true;
 }
 
 LogicalResult Importer::visit(const TakeNode &node) {
@@ -81,15 +69,19 @@ LogicalResult Importer::visit(const TakeNode &node) {
   llvm::ArrayRef<Size> tableShape = table.type().shape;
   if (keptAxes(tableShape).size() != tableShape.size())
     return refuse(node, "a table of the queries of an attention");
-  bool isChecked = !isBounded(indices, tableShape[0], /*inclusive=*/false);
-  if (isChecked && !repetitions.empty())
-    return refuse(node, "an index that is not an input, in a step or an "
-                        "attention");
+  bool isChecked = !isBounded(indices, tableShape[0], /*inclusive=*/false) &&
+                   !coversIota(node, indices, tableShape[0]);
 
   mlir::Value source = get(table), last;
   if (isChecked) {
-    checkIndices(indices, tableShape[0]);
-    last = arith::SubIOp::create(b, sizeValue(tableShape[0]), indexNumber(1));
+    Size rows = resolve(tableShape[0]);
+    std::optional<Size> most = Size::subtract(rows, Size(1));
+    if (!most)
+      return refuse(node, "a table of " + rows.str() + " rows");
+    failOutside(node, get(indices), indices.type().shape, *most,
+                "an index that the run computed lies outside its table of " +
+                    rows.str() + " rows");
+    last = sizeValue(*most);
   }
   unsigned leadRank = typeOf(indices).getRank();
   unsigned rank = typeOf(type).getRank();
@@ -101,9 +93,7 @@ LogicalResult Importer::visit(const TakeNode &node) {
                          // No memory but the table's is read, even if this
                          // comes before the run ends.
                          if (isChecked)
-                           places[0] = arith::MaxSIOp::create(
-                               b, arith::MinSIOp::create(b, places[0], last),
-                               indexNumber(0));
+                           places[0] = clampTo(places[0], last);
                          for (unsigned i = leadRank; i < rank; ++i)
                            places.push_back(linalg::IndexOp::create(b, i));
                          return tensor::ExtractOp::create(b, source, places);
@@ -117,9 +107,20 @@ LogicalResult Importer::visit(const AppendNode &node) {
   std::optional<Size> last =
       Size::subtract(type.shape[node.axis], rows.type().shape[node.axis]);
   // A place that is known was compared with the capacity as a size.
-  if (!knownSize(start) &&
-      (!last || !isBounded(start, *last, /*inclusive=*/true)))
-    return refuse(node, "`at=` that is not an input or a state");
+  bool isChecked =
+      !knownSize(start) && !(last && isBounded(start, *last, true));
+  mlir::Value most;
+  if (isChecked) {
+    if (!last)
+      return refuse(node, "a capacity of " + type.shape[node.axis].str());
+    Size final = resolve(*last);
+    failOutside(node, get(start), start.type().shape, final,
+                "`append`: a place that the run computed leaves no room for " +
+                    resolve(rows.type().shape[node.axis]).str() +
+                    " rows in a capacity of " +
+                    resolve(type.shape[node.axis]).str());
+    most = sizeValue(final);
+  }
 
   // Each index of the first dimensions has a place of its own.
   mlir::Value whole = get(node.operands[0]), source = get(rows);
@@ -147,9 +148,12 @@ LogicalResult Importer::visit(const AppendNode &node) {
     mlir::Value place =
         places ? tensor::ExtractOp::create(b, places, loopIndices).getResult()
                : scalar(start);
+    place = arith::IndexCastOp::create(b, b.getIndexType(), place);
+    // No memory but that of `whole` is written, even if the run fails.
+    if (isChecked)
+      place = clampTo(place, most);
     llvm::SmallVector<mlir::OpFoldResult> to(from);
-    to[node.axis] =
-        arith::IndexCastOp::create(b, b.getIndexType(), place).getResult();
+    to[node.axis] = place;
     mlir::Value part = source;
     if (placeRank)
       part = tensor::ExtractSliceOp::create(b, source, from, sizes, ones);

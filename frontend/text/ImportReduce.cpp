@@ -92,14 +92,22 @@ LogicalResult Importer::visit(const ReduceNode &node) {
 
   bool needsElements =
       node.reduce != ReduceKind::Sum && node.reduce != ReduceKind::Mean;
-  if (lengths && !isBounded(lengths, count, /*inclusive=*/true))
-    return refuse(node, "`lengths=` that are not an input");
+  mlir::Value counts;
+  if (lengths) {
+    counts = get(lengths);
+    if (!isBounded(lengths, count, /*inclusive=*/true))
+      counts = checkedLengths(node, counts, lengths.type().shape, count);
+  }
   bool overKeys = isKeyAxis(count);
+  if (overKeys && resolve(count).isConstant(0)) {
+    define(node, filled(type, number(element, 0)));
+    return success();
+  }
   if (needsElements && !overKeys &&
-      failed(requireElements(node, count, lengths, name)))
+      failed(requireElements(node, count, counts, name)))
     return llvm::failure();
   if (node.reduce == ReduceKind::ArgMaximum) {
-    define(node, argMaximum(node, *axis, lengths));
+    define(node, argMaximum(node, *axis, counts));
     return success();
   }
 
@@ -125,7 +133,7 @@ LogicalResult Importer::visit(const ReduceNode &node) {
   mlir::Value other;
   mlir::AffineMap otherMap, lengthsMap;
   if (lengths) {
-    other = get(lengths);
+    other = counts;
     // Lengths have the dimensions before the axis, which lead the result's.
     unsigned before = typeOf(lengths).getRank();
     otherMap = leadingMap(rank, before);
@@ -202,7 +210,7 @@ mlir::Value Importer::countTrue(mlir::Value row) {
 }
 
 LogicalResult Importer::requireElements(const ReduceNode &node,
-                                        const Size &count, Value lengths,
+                                        const Size &count, mlir::Value lengths,
                                         llvm::StringRef name) {
   if (!lengths && resolve(count).isConstant(0)) {
     diagnostics.error(node.trace.place, name + " of nothing: dimension " +
@@ -211,67 +219,55 @@ LogicalResult Importer::requireElements(const ReduceNode &node,
                                             " is 0");
     return llvm::failure();
   }
-  if (lengths && !repetitions.empty())
-    return refuse(node, name + " with `lengths=` in a step or an attention");
   if (!lengths && isAtLeast(count, 1))
     return success();
 
-  // No results, no failure.
-  Shape around = repetitions;
-  unsigned counted = lengths ? lengths.type().rank() : 0;
-  llvm::append_range(around,
-                     llvm::ArrayRef(node.results[0].shape).drop_front(counted));
+  // No results, no failure. A body that does not run has found nothing.
+  std::string message = failureAt(node, name + " of no elements");
+  llvm::ArrayRef<Size> shape = node.results[0].shape;
+  Shape around;
+  llvm::ArrayRef<Size> counted;
+  if (lengths) {
+    counted = node.operands[1].type().shape;
+    llvm::append_range(around, shape.drop_front(counted.size()));
+  } else {
+    around = repetitions;
+    llvm::append_range(around, shape);
+  }
   Values results;
   for (const Size &size : around)
     if (!isAtLeast(size, 1))
       results.push_back(sizeValue(size));
-  auto require = [&](mlir::Value holds) {
-    for (mlir::Value size : results) {
-      mlir::Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                                  size, indexNumber(0));
-      holds = arith::OrIOp::create(b, holds, isEmpty);
-    }
-    mlir::cf::AssertOp::create(b, holds, (name + " of nothing").str());
-    return holds;
+  auto hasNone = [&](mlir::Value size, int64_t least) -> mlir::Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, size,
+                                 number(size.getType(), least));
   };
   if (!lengths) {
     mlir::Value size = sizeValue(count);
     inPrologue([&] {
-      return require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, size,
-                                           indexNumber(1)));
+      mlir::Value holds = arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
+                                                size, indexNumber(1));
+      for (mlir::Value result : results)
+        holds = arith::OrIOp::create(b, holds, hasNone(result, 1));
+      mlir::cf::AssertOp::create(b, holds, message);
+      return holds;
     });
     return success();
   }
 
-  // As soon as the lengths are known.
-  mlir::Value given = get(lengths);
-  mlir::OpBuilder::InsertionGuard guard(b);
-  if (mlir::Operation *definition = given.getDefiningOp())
-    b.setInsertionPointAfter(definition);
-  else if (prologueEnd)
-    b.setInsertionPointAfter(prologueEnd);
-  else
-    b.setInsertionPointToStart(&function.front());
-  mlir::Value yes = filled({Element::Bool, {}}, number(b.getI1Type(), 1));
-  mlir::AffineMap each = b.getMultiDimIdentityMap(counted);
-  llvm::SmallVector<IteratorType> iterators(counted, IteratorType::reduction);
-  mlir::Value all =
-      linalg::GenericOp::create(
-          b, yes.getType(), given, yes,
-          Maps{each, mlir::AffineMap::get(counted, 0, &context)}, iterators,
-          [&](mlir::OpBuilder &nested, mlir::Location location,
-              mlir::ValueRange arguments) {
-            mlir::Value one = arith::ConstantOp::create(
-                nested, location, nested.getOneAttr(arguments[0].getType()));
-            mlir::Value some = arith::CmpIOp::create(
-                nested, location, arith::CmpIPredicate::sge, arguments[0], one);
-            linalg::YieldOp::create(
-                nested, location,
-                arith::AndIOp::create(nested, location, arguments[1], some)
-                    .getResult());
-          })
-          .getResult(0);
-  require(mlir::tensor::ExtractOp::create(b, all, mlir::ValueRange()));
+  mlir::Value wrong =
+      generic({Element::Bool, Shape(counted)}, lengths,
+              b.getMultiDimIdentityMap(keptAxes(counted).size()),
+              [&](mlir::ValueRange elements) {
+                mlir::Value isWrong = hasNone(elements[0], 1);
+                for (mlir::Value result : results) {
+                  mlir::Value hasSome = arith::CmpIOp::create(
+                      b, arith::CmpIPredicate::sge, result, indexNumber(1));
+                  isWrong = arith::AndIOp::create(b, isWrong, hasSome);
+                }
+                return isWrong;
+              });
+  failWhere(wrong, counted, message);
   return success();
 }
 
@@ -284,7 +280,7 @@ mlir::Value Importer::reachedKeys(const Size &count) {
 
 /// The first place of the largest; the first NaN, if there is one.
 mlir::Value Importer::argMaximum(const ReduceNode &node, unsigned axis,
-                                 Value lengths) {
+                                 mlir::Value lengths) {
   const TensorType &type = node.results[0];
   Value operand = node.operands[0];
   mlir::Value source = get(operand);
@@ -299,8 +295,10 @@ mlir::Value Importer::argMaximum(const ReduceNode &node, unsigned axis,
   Values inputs = {source};
   Maps maps = {sourceMap(b, rank, axis)};
   if (lengths) {
-    inputs.push_back(get(lengths));
-    maps.push_back(leadingMap(rank, lengths.type().rank()));
+    inputs.push_back(lengths);
+    unsigned counted =
+        llvm::cast<mlir::RankedTensorType>(lengths.getType()).getRank();
+    maps.push_back(leadingMap(rank, counted));
   }
   maps.append(2, resultMap(b, rank));
   llvm::SmallVector<IteratorType> iterators(rank, IteratorType::parallel);

@@ -39,10 +39,11 @@ LogicalResult Importer::importBody(const Graph &body,
 
 mlir::FailureOr<mlir::Value>
 Importer::perSequence(const Node &node, Value value, llvm::ArrayRef<Size> lead,
-                      llvm::StringRef name, unsigned ownRank) {
+                      llvm::StringRef name, unsigned ownRank,
+                      unsigned mostLeading) {
   if (!value)
     return mlir::Value();
-  // What was stretched to the whole lead may depend on its first dimension
+  // What was stretched to the whole lead may depend on its first dimensions
   // alone.
   unsigned rank = value.type().rank();
   unsigned leading = std::min<size_t>(lead.size(), 1);
@@ -50,6 +51,9 @@ Importer::perSequence(const Node &node, Value value, llvm::ArrayRef<Size> lead,
     value = value.node->operands[0];
   Shape shape(rank - value.type().rank(), Size(1));
   llvm::append_range(shape, value.type().shape);
+  for (unsigned i = leading; i < std::min(rank - ownRank, mostLeading); ++i)
+    if (!shape[i].isConstant(1))
+      leading = i + 1;
   Shape kept(shape.begin(), shape.begin() + std::min(leading, rank - ownRank));
   for (unsigned i = kept.size(); i < rank; ++i) {
     if (i >= rank - ownRank)
@@ -126,14 +130,14 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
              index);
     return success();
   }
-  // Lengths that are known were compared as sizes.
-  if (node.lengths && !knownSize(node.lengths) &&
-      !isBounded(node.lengths, time, /*inclusive=*/true))
-    return refuse(node, "`lengths=` that are not an input");
   mlir::FailureOr<mlir::Value> lengths =
       perSequence(node, node.lengths, lead, "lengths", 0);
   if (failed(lengths))
     return failure();
+  // Lengths that are known were compared as sizes.
+  if (node.lengths && !knownSize(node.lengths) &&
+      !isBounded(node.lengths, time, /*inclusive=*/true))
+    *lengths = checkedLengths(node, *lengths, lead, time);
 
   Values sequences, initials, resetStates;
   llvm::SmallVector<TensorType> yielded;
@@ -183,6 +187,8 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
   Shape outerRepetitions = repetitions;
   repetitions.append(lead);
   repetitions.push_back(time);
+  llvm::SmallVector<Finding> found, *outerFindings = findings;
+  findings = &found;
   auto recurrence = gatefold::RecurrenceOp::create(
       b, outputTypes, sequences, initials, *lengths, resets, resetStates, steps,
       node.timeAxis, node.reverse,
@@ -199,6 +205,9 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
                                             value.getLoc()));
         imported =
             importBody(node.body, arguments, yielded, [&](Values &results) {
+              yieldFindings(found, lead, results, outputCount);
+              yielded.insert(yielded.begin() + outputCount, found.size(),
+                             TensorType{Element::Bool, lead});
               if (node.until)
                 stopSteps(stateValues[*node.until], yielded, stateValues,
                           results);
@@ -206,10 +215,27 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
       });
   b.setLoc(location);
   repetitions = outerRepetitions;
+  findings = outerFindings;
   if (failed(imported))
     return failure();
-  for (auto [index, value] : llvm::enumerate(recurrence.getResults()))
-    define(node, value, index);
+  if (!found.empty()) {
+    TensorType ofSteps{Element::Bool, lead};
+    ofSteps.shape.push_back(time);
+    outputTypes.append(found.size(), typeOf(ofSteps));
+    auto whole = gatefold::RecurrenceOp::create(
+        b, outputTypes, sequences, initials, *lengths, resets, resetStates,
+        steps, node.timeAxis, node.reverse);
+    whole.getBody().takeBody(recurrence.getBody());
+    recurrence.erase();
+    recurrence = whole;
+    for (auto [index, finding] : llvm::enumerate(found))
+      failWhere(whole.getResult(outputCount + index), ofSteps.shape,
+                finding.message);
+  }
+  for (unsigned i = 0; i < outputCount; ++i)
+    define(node, recurrence.getResult(i), i);
+  for (auto [index, value] : llvm::enumerate(recurrence.getFinals()))
+    define(node, value, outputCount + index);
   return success();
 }
 
@@ -218,16 +244,23 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Importer::visit(const AttentionNode &node) {
-  if (resolve(node.keySize).isConstant(0))
-    return refuse(node, "an attention over keys whose number is known to be 0");
-  if (node.lengths && !knownSize(node.lengths) &&
-      !isBounded(node.lengths, node.keySize, /*inclusive=*/true))
-    return refuse(node, "`lengths=` that are not an input");
+  auto isNothing = [&](const TensorType &type) {
+    return llvm::is_contained(typeOf(type).getShape(), 0);
+  };
+  if (llvm::all_of(node.results, isNothing)) {
+    for (auto [index, type] : llvm::enumerate(node.results))
+      define(node, empty(type), index);
+    return success();
+  }
+  // Over no keys at all the body reads nothing of them; the operation has one
+  // that nothing looks at.
+  bool hasNoKeys = resolve(node.keySize).isConstant(0);
 
   // Roles by what the gf operation knows: a pair has an element for each key,
   // one with a 1 for the keys is a query's, one with neither belongs to all.
   struct Operand {
-    unsigned number;                  // among the body's arguments
+    unsigned number; // among the body's arguments
+    Element element;
     llvm::SmallVector<Size> language; // its shape in the body
     Shape row;                        // that of the region's argument
   };
@@ -246,12 +279,17 @@ LogicalResult Importer::visit(const AttentionNode &node) {
   for (auto [index, value] : llvm::enumerate(all)) {
     unsigned number = index;
     llvm::ArrayRef<Size> shape = node.body.arguments[number].type().shape;
-    Operand operand{number, llvm::SmallVector<Size>(shape), keptShape(shape)};
+    Operand operand{number, node.body.arguments[number].type().element,
+                    llvm::SmallVector<Size>(shape), keptShape(shape)};
     bool hasQuery = llvm::any_of(
         shape, [&](const Size &size) { return isQueryAxis(size); });
     bool hasKey = !shape.empty() && llvm::any_of(shape, [&](const Size &size) {
       return size.symbol() == node.keySymbol;
     });
+    if (hasKey && hasNoKeys) {
+      operands.push_back({});
+      continue;
+    }
     if (number < node.queries.size()) {
       (hasQuery ? queries : captures).push_back(operand);
     } else if (number < keysEnd) {
@@ -276,22 +314,35 @@ LogicalResult Importer::visit(const AttentionNode &node) {
     operands.push_back(broadcast(value, stretched));
     argumentSources[node.body.arguments[number].node] = value;
   }
-  if (queries.empty())
-    return refuse(node, "an attention without queries");
-  if (keys.empty())
-    return refuse(node, "an attention without keys");
+  // A query and a key say how many there are, even if no score is made of them.
+  auto addUnread = [&](llvm::SmallVectorImpl<Operand> &role,
+                       const Size &count) {
+    if (!role.empty())
+      return;
+    Element element = program.floatType;
+    llvm::SmallVector<Size> shape{count, Size(1)};
+    role.push_back({static_cast<unsigned>(operands.size()), element, shape,
+                    keptShape(shape)});
+    operands.push_back(filled({element, {resolve(count), Size(1)}},
+                              number(elementType(element), 0)));
+  };
+  addUnread(queries, Size(node.querySymbol));
+  addUnread(keys, hasNoKeys ? Size(1) : Size(node.keySymbol));
 
-  mlir::FailureOr<mlir::Value> lengths =
-      perSequence(node, node.lengths, node.lead, "lengths", 0);
+  mlir::FailureOr<mlir::Value> lengths = perSequence(
+      node, node.lengths, node.lead, "lengths", 0, node.lead.size());
   mlir::FailureOr<mlir::Value> querySegments =
       perSequence(node, node.querySegments, node.lead, "segments", 1);
   mlir::FailureOr<mlir::Value> keySegments =
       perSequence(node, node.keySegments, node.lead, "segments", 1);
   mlir::FailureOr<mlir::Value> offset =
-      perSequence(node, node.offset, node.lead, "offset", 0);
+      perSequence(node, node.offset, node.lead, "offset", 0, node.lead.size());
   if (failed(lengths) || failed(querySegments) || failed(keySegments) ||
       failed(offset))
     return failure();
+  if (node.lengths && !knownSize(node.lengths) &&
+      !isBounded(node.lengths, node.keySize, /*inclusive=*/true))
+    *lengths = checkedLengths(node, *lengths, node.lead, node.keySize);
   mlir::Value mask = node.mask ? get(node.mask) : mlir::Value();
   mlir::Value bias = node.bias ? get(node.bias) : mlir::Value();
 
@@ -305,15 +356,19 @@ LogicalResult Importer::visit(const AttentionNode &node) {
   for (auto &role : {queries, keys, pairs, captures})
     ordered.append(role.begin(), role.end());
   llvm::SmallVector<mlir::Type> bodyTypes, resultTypes;
-  for (const Operand &operand : ordered) {
-    Element element = node.body.arguments[operand.number].type().element;
-    bodyTypes.push_back(typeOf(TensorType{element, operand.row}));
-  }
-  for (const TensorType &type : node.results)
-    resultTypes.push_back(typeOf(type));
+  for (const Operand &operand : ordered)
+    bodyTypes.push_back(typeOf(TensorType{operand.element, operand.row}));
+  llvm::SmallVector<unsigned> numbers; // of results that are not empty
   llvm::SmallVector<TensorType> yielded;
-  for (Value result : node.body.results)
-    yielded.push_back(result.type());
+  for (auto [number, type] : llvm::enumerate(node.results)) {
+    yielded.push_back(node.body.results[number].type());
+    if (isNothing(type)) {
+      define(node, empty(type), number);
+      continue;
+    }
+    numbers.push_back(number);
+    resultTypes.push_back(typeOf(type));
+  }
 
   LogicalResult imported = success();
   mlir::Location location = b.getLoc();
@@ -323,6 +378,8 @@ LogicalResult Importer::visit(const AttentionNode &node) {
   attention = &node;
   repetitions.append(node.lead);
   repetitions.push_back(node.querySize);
+  llvm::SmallVector<Finding> found, *outerFindings = findings;
+  findings = &found;
   auto operation = gatefold::AttentionOp::create(
       b, resultTypes, valuesOf(queries), valuesOf(keys), valuesOf(pairs),
       valuesOf(captures), bodyTypes,
@@ -332,41 +389,97 @@ LogicalResult Importer::visit(const AttentionNode &node) {
         b.restoreInsertionPoint(nested.saveInsertionPoint());
         position = blockArguments.back();
         row = blockArguments.drop_back().back();
-        Values arguments(ordered.size());
+        Values arguments(operands.size());
+        for (auto [argument, value] : llvm::zip(node.body.arguments, arguments))
+          if (hasNoKeys)
+            value = empty(argument.type());
         for (auto [operand, value] : llvm::zip(ordered, blockArguments))
           arguments[operand.number] =
               reshape(value, operand.row, keptShape(operand.language));
-        imported = importBody(node.body, arguments, yielded);
+        imported =
+            importBody(node.body, arguments, yielded, [&](Values &results) {
+              Values kept;
+              for (unsigned number : numbers)
+                kept.push_back(results[number]);
+              results = std::move(kept);
+              yieldFindings(found, {}, results, results.size());
+            });
       });
   b.setLoc(location);
   row = outerRow;
   position = outerPosition;
   attention = outerAttention;
   repetitions = outerRepetitions;
+  findings = outerFindings;
   if (failed(imported))
     return failure();
+  TensorType ofRows{Element::Bool, node.lead};
+  ofRows.shape.push_back(node.querySize);
+  if (!found.empty()) {
+    resultTypes.append(found.size(), typeOf(ofRows));
+    auto whole = gatefold::AttentionOp::create(
+        b, resultTypes, valuesOf(queries), valuesOf(keys), valuesOf(pairs),
+        valuesOf(captures), bodyTypes);
+    whole.getBody().takeBody(operation.getBody());
+    operation.erase();
+    operation = whole;
+  }
 
   auto give = [](mlir::MutableOperandRange place, mlir::Value value) {
     if (value)
       place.assign(value);
   };
-  give(operation.getLengthsMutable(), *lengths);
-  give(operation.getMaskMutable(), mask);
-  give(operation.getBiasMutable(), bias);
+  if (hasNoKeys && !*offset) {
+    // S - T, which the operation would count with its one key.
+    std::optional<Size> first = Size::subtract(Size(), resolve(node.querySize));
+    if (!first)
+      return refuse(node,
+                    "an attention of " + node.querySize.str() + " queries");
+    mlir::OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(operation);
+    mlir::Value number =
+        arith::IndexCastOp::create(b, b.getI64Type(), sizeValue(*first));
+    *offset = filled({Element::I64, {}}, number);
+  }
   give(operation.getOffsetMutable(), *offset);
-  give(operation.getQuerySegmentsMutable(), *querySegments);
-  give(operation.getKeySegmentsMutable(), *keySegments);
-  operation.setCausal(node.causal);
-  if (node.window)
-    operation.setWindow(llvm::ArrayRef<int64_t>{
-        node.window->first.value_or(-1), node.window->second.value_or(-1)});
-  for (auto [index, value] : llvm::enumerate(operation.getResults()))
-    define(node, value, index);
+  if (!hasNoKeys) {
+    give(operation.getLengthsMutable(), *lengths);
+    give(operation.getMaskMutable(), mask);
+    give(operation.getBiasMutable(), bias);
+    give(operation.getQuerySegmentsMutable(), *querySegments);
+    give(operation.getKeySegmentsMutable(), *keySegments);
+    operation.setCausal(node.causal);
+    if (node.window)
+      operation.setWindow(llvm::ArrayRef<int64_t>{
+          node.window->first.value_or(-1), node.window->second.value_or(-1)});
+  }
+  for (auto [index, number] : llvm::enumerate(numbers))
+    define(node, operation.getResult(index), number);
+  for (auto [index, finding] : llvm::enumerate(found))
+    failWhere(operation.getResult(numbers.size() + index), ofRows.shape,
+              finding.message);
   return success();
 }
 
 LogicalResult Importer::visitRow(const Node &node) {
   mlir::RankedTensorType type = typeOf(node.results[0]);
+  // Over no keys: weights are none, their sum is 0.
+  if (resolve(attention->keySize).isConstant(0)) {
+    if (node.kind == Node::Kind::RowValues) {
+      define(node, filled(node.results[0], number(type.getElementType(), 0)));
+      return success();
+    }
+    if (node.kind == Node::Kind::RowSoftmax) {
+      define(node, empty(node.results[0]));
+      if (node.results.size() > 1)
+        define(node,
+               filled(node.results[1],
+                      number(elementType(node.results[1].element),
+                             -std::numeric_limits<double>::infinity())),
+               1);
+      return success();
+    }
+  }
   auto fromIndex = [&](mlir::Value index) {
     mlir::Value element =
         arith::IndexCastOp::create(b, type.getElementType(), index);

@@ -201,14 +201,24 @@ mlir::AffineExpr Importer::affineSize(const Size &size) {
         product = product * b.getAffineSymbolExpr(atom->symbol->index);
         continue;
       }
-      // Affine maps divide by positive constants alone.
-      std::optional<int64_t> divisor = atom->right.constant();
-      bool divides =
-          atom->kind == Kind::FloorDivide || atom->kind == Kind::Modulo;
-      if (!divides || !divisor || *divisor <= 0)
-        return {};
       mlir::AffineExpr left = affineSize(atom->left);
       if (!left)
+        return {};
+      if (atom->kind == Kind::Minimum || atom->kind == Kind::Maximum) {
+        // With d = left - right, d * (d // 2**62) is the greater of -d and 0.
+        mlir::AffineExpr right = affineSize(atom->right);
+        if (!right)
+          return {};
+        mlir::AffineExpr difference = left - right;
+        mlir::AffineExpr lack =
+            difference * difference.floorDiv(int64_t(1) << 62);
+        product = product *
+                  (atom->kind == Kind::Minimum ? right - lack : left + lack);
+        continue;
+      }
+      // Affine maps divide by positive constants alone.
+      std::optional<int64_t> divisor = atom->right.constant();
+      if (!divisor || *divisor <= 0)
         return {};
       product =
           product * (atom->kind == Kind::FloorDivide ? left.floorDiv(*divisor)

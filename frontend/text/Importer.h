@@ -16,7 +16,8 @@
 // ImportElementwise.cpp, ImportContract.cpp (products, convolution),
 // ImportReduce.cpp (reductions, softmax), ImportShape.cpp (reshape to slices),
 // ImportGather.cpp (what reads or writes by computed indices),
-// ImportRegions.cpp (recurrences, attentions).
+// ImportChecks.cpp (what a run finds on its way), ImportRegions.cpp
+// (recurrences, attentions).
 //
 //===----------------------------------------------------------------------===//
 
@@ -117,13 +118,46 @@ private:
   /// Whether a run has checked, or it shows, that every value v of an integer
   /// tensor has 0 <= v < bound (or <= bound if `inclusive`).
   bool isBounded(Value value, const Size &bound, bool inclusive);
-  void checkIndices(Value indices, const Size &bound);
+  bool proveBounded(Value value, const Size &bound, bool inclusive);
+  /// The same of a state of a recurrence, by induction.
+  bool isInductive(const Node *state, const Size &limit);
   /// The same of a state that grows by as much at each step of a recurrence.
   bool isCounted(const Node *state, const Size &bound, bool inclusive);
   /// The least and the largest value that an integer tensor shows to have.
   /// Looks at no more than `budget` nodes.
   std::optional<std::pair<int64_t, int64_t>> rangeOf(Value value,
                                                      unsigned &budget);
+
+  //===--- ImportChecks.cpp --------------------------------------------===//
+
+  /// What a body has found: bools, true where the run must fail.
+  struct Finding {
+    mlir::Value wrong;
+    std::string message;
+    mlir::Location location;
+  };
+  /// WHAT with the place of the node in front.
+  std::string failureAt(const Node &node, const llvm::Twine &what);
+  /// Whether any of them is true, for each index of the first `kept`
+  /// dimensions.
+  mlir::Value anyOf(mlir::Value bools, unsigned kept);
+  /// The run fails with the message where one of the bools is true; in a body,
+  /// if the step is taken and the key is seen. `shape` is theirs in the
+  /// language.
+  void failWhere(mlir::Value wrong, llvm::ArrayRef<Size> shape,
+                 llvm::StringRef message);
+  /// The same where an integer is not in 0 .. last.
+  void failOutside(const Node &node, mlir::Value integers,
+                   llvm::ArrayRef<Size> shape, const Size &last,
+                   const llvm::Twine &what);
+  mlir::Value clampTo(mlir::Value integer, mlir::Value last);
+  /// Lengths that no run has checked: they are checked here, and cut to
+  /// 0 .. most. `shape` may have more dimensions behind theirs.
+  mlir::Value checkedLengths(const Node &node, mlir::Value lengths,
+                             llvm::ArrayRef<Size> shape, const Size &most);
+  /// Adds what a body has found to its results, one bool `[lead..]` each.
+  void yieldFindings(llvm::ArrayRef<Finding> found, llvm::ArrayRef<Size> lead,
+                     Values &results, unsigned place);
 
   //===--- ImportScalar.cpp --------------------------------------------===//
 
@@ -190,16 +224,17 @@ private:
   mlir::Value isBefore(unsigned loop, mlir::Value length);
   llvm::LogicalResult visit(const ReduceNode &node);
   /// max, min or argmax of `count` elements, or of the `lengths` of each: a run
-  /// in which there is one of none fails, before it writes what it can. Fails
-  /// where that is not compiled yet.
+  /// in which there is one of none fails. Fails where there is none in any run.
   llvm::LogicalResult requireElements(const ReduceNode &node, const Size &count,
-                                      Value lengths, llvm::StringRef name);
+                                      mlir::Value lengths,
+                                      llvm::StringRef name);
   /// Which keys may reach a result of the attention around, a bool for each;
   /// null where all do.
   mlir::Value reachedKeys(const Size &count);
   /// How many elements of a row of bools are true, an i64.
   mlir::Value countTrue(mlir::Value row);
-  mlir::Value argMaximum(const ReduceNode &node, unsigned axis, Value lengths);
+  mlir::Value argMaximum(const ReduceNode &node, unsigned axis,
+                         mlir::Value lengths);
   llvm::LogicalResult visit(const SoftmaxNode &node);
 
   //===--- ImportShape.cpp ---------------------------------------------===//
@@ -219,6 +254,9 @@ private:
 
   llvm::LogicalResult visit(const PadNode &node);
   llvm::LogicalResult visit(const FlipNode &node);
+  /// Whether indices are 0, 1, .., which a run then requires to be below a
+  /// bound.
+  bool coversIota(const Node &node, Value indices, const Size &bound);
   llvm::LogicalResult visit(const TakeNode &node);
   llvm::LogicalResult visit(const AppendNode &node);
   llvm::LogicalResult visit(const IotaNode &node);
@@ -239,11 +277,10 @@ private:
   void stopSteps(mlir::Value stop, llvm::ArrayRef<TensorType> types,
                  mlir::ValueRange states, Values &results);
   /// Lengths as the gf operations want them: one for each index of the first
-  /// leading dimension.
-  mlir::FailureOr<mlir::Value> perSequence(const Node &node, Value value,
-                                           llvm::ArrayRef<Size> lead,
-                                           llvm::StringRef name,
-                                           unsigned ownRank);
+  /// leading dimensions, of one unless there may be more.
+  mlir::FailureOr<mlir::Value>
+  perSequence(const Node &node, Value value, llvm::ArrayRef<Size> lead,
+              llvm::StringRef name, unsigned ownRank, unsigned mostLeading = 1);
 
   const Program &program;
   Diagnostics &diagnostics;
@@ -273,6 +310,12 @@ private:
   /// The attention around, and its row and position.
   const AttentionNode *attention = nullptr;
   mlir::Value row, position;
+  /// States that are taken to be below a limit while that is proved of the
+  /// values that they are given; and how many nodes may still be looked at.
+  llvm::DenseMap<const Node *, Size> assumedStates;
+  unsigned proofBudget = 0;
+  /// Of the body around; null outside of any.
+  llvm::SmallVector<Finding> *findings = nullptr;
   /// Sizes of the recurrences and attentions around: where one of them is 0,
   /// the body does not run.
   Shape repetitions;

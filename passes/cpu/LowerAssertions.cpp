@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/Assertions.h"
 #include "dialect/GatefoldOps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "passes/cpu/Passes.h"
@@ -55,24 +54,25 @@ static LogicalResult returnCodes(func::FuncOp function, const Parts &parts) {
   function.setFunctionType(
       builder.getFunctionType(function.getArgumentTypes(), i32));
 
-  Block *failed = nullptr;
+  Block *end = nullptr;
   for (Operation *op : ends) {
     Location loc = op->getLoc();
     if (!isa<func::FuncOp>(op->getParentOp()))
       return op->emitError("stands in a region; run this after scf-to-cf");
-    if (!failed) {
+    if (!end) {
       Region &body = function.getBody();
-      failed = builder.createBlock(&body, body.end(), {i32}, {loc});
-      func::ReturnOp::create(builder, loc, failed->getArgument(0));
+      end = builder.createBlock(&body, body.end(), {i32}, {loc});
+      func::ReturnOp::create(builder, loc, end->getArgument(0));
     }
     Block *rest = op->getBlock()->splitBlock(op->getNextNode());
     builder.setInsertionPoint(op);
     Value isFine, code;
     if (auto assertion = dyn_cast<cf::AssertOp>(op)) {
+      FailureOr<int32_t> number = failureCode(assertion);
+      if (failed(number))
+        return failure();
       isFine = assertion.getArg();
-      code = makeCode(loc, assertion.getMsg() == indexAssertion
-                               ? GATEFOLD_RUN_BAD_INDEX
-                               : GATEFOLD_RUN_EMPTY_REDUCTION);
+      code = makeCode(loc, *number);
     } else {
       auto call = cast<func::CallOp>(op);
       code = func::CallOp::create(builder, loc, call.getCallee(),
@@ -81,7 +81,7 @@ static LogicalResult returnCodes(func::FuncOp function, const Parts &parts) {
       isFine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                      code, makeCode(loc, GATEFOLD_RUN_OK));
     }
-    cf::CondBranchOp::create(builder, loc, isFine, rest, ValueRange(), failed,
+    cf::CondBranchOp::create(builder, loc, isFine, rest, ValueRange(), end,
                              ValueRange(code));
     op->erase();
   }

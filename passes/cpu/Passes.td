@@ -253,15 +253,15 @@ def ExpandOpenShapes : Pass<"gf-expand-open-shapes"> {
 def LowerAssertions : Pass<"gf-lower-assertions", "::mlir::ModuleOp"> {
   let summary = "The entry returns a code where an assertion fails";
   let description = [{
-    The entry returns an i32: 0, or at the first `cf.assert` that fails
-    GATEFOLD_RUN_EMPTY_REDUCTION, of a computed index GATEFOLD_RUN_BAD_INDEX. So does a function of a part of the entry with assertions or
-    barriers; who calls it returns its code unless that is 0. Runs on blocks, after
-    scf-to-cf.
+    The entry returns an i32: 0, or of the first `cf.assert` that fails
+    GATEFOLD_RUN_FAILURE and its `gf.failure`, the place of its message among those of the
+    description. So does a function of a part of the entry with assertions or barriers; who
+    calls it returns its code unless that is 0. Runs on blocks, after scf-to-cf.
 
     ```mlir
-    cf.assert %ok, "max of nothing"
-    // becomes, with %empty = GATEFOLD_RUN_EMPTY_REDUCTION
-    cf.cond_br %ok, ^rest, ^failed(%empty : i32) // returns it
+    cf.assert %ok, "m.gf:3:11: max of no elements" {gf.failure = 2 : i32}
+    // becomes, with %code = GATEFOLD_RUN_FAILURE + 2
+    cf.cond_br %ok, ^rest, ^failed(%code : i32) // returns it
     ```
   }];
   let dependentDialects = [

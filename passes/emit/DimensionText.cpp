@@ -16,6 +16,53 @@ namespace {
 enum Binding { Sum, Product, Atom };
 } // namespace
 
+/// d where a term is d * (d // 2**62), the greater of -d and 0; else null.
+static AffineExpr matchLack(AffineExpr term) {
+  auto product = dyn_cast<AffineBinaryOpExpr>(term);
+  if (product && term.getKind() == AffineExprKind::Mul)
+    for (auto [left, right] : {std::pair(product.getLHS(), product.getRHS()),
+                               std::pair(product.getRHS(), product.getLHS())})
+      if (right == left.floorDiv(int64_t(1) << 62))
+        return left;
+  return {};
+}
+
+/// Where a size is the greater or the lesser of two, b + m or b - m with m the
+/// greater of -d and 0: b -+ d and b.
+static std::optional<std::pair<AffineExpr, AffineExpr>>
+matchExtreme(AffineExpr size, unsigned symbols, bool &isMaximum) {
+  SmallVector<AffineExpr> open{size};
+  AffineExpr one = getAffineConstantExpr(0, size.getContext()), lack;
+  while (!open.empty()) {
+    AffineExpr term = open.pop_back_val(), found = matchLack(term);
+    bool isAdded = bool(found);
+    auto binary = dyn_cast<AffineBinaryOpExpr>(term);
+    if (binary && term.getKind() == AffineExprKind::Add) {
+      open.append({binary.getRHS(), binary.getLHS()});
+      continue;
+    }
+    if (binary && term.getKind() == AffineExprKind::Mul &&
+        binary.getRHS() == getAffineConstantExpr(-1, size.getContext()))
+      found = matchLack(binary.getLHS());
+    if (!found) {
+      one = one + term;
+      continue;
+    }
+    if (lack)
+      return std::nullopt;
+    lack = -found;
+    isMaximum = isAdded;
+  }
+  if (!lack)
+    return std::nullopt;
+  one = simplifyAffineExpr(one, /*numDims=*/0, symbols);
+  AffineExpr other = simplifyAffineExpr(isMaximum ? one + lack : one - lack,
+                                        /*numDims=*/0, symbols);
+  if (isa<AffineConstantExpr>(other))
+    std::swap(one, other);
+  return std::make_pair(other, one);
+}
+
 static std::string print(AffineExpr size, llvm::ArrayRef<std::string> names,
                          Binding around) {
   auto enclose = [&](std::string text, Binding binding) {
@@ -26,6 +73,10 @@ static std::string print(AffineExpr size, llvm::ArrayRef<std::string> names,
                    constant.getValue() < 0 ? Sum : Atom);
   if (auto symbol = dyn_cast<AffineSymbolExpr>(size))
     return names[symbol.getPosition()];
+  bool isMaximum;
+  if (auto both = matchExtreme(size, names.size(), isMaximum))
+    return (isMaximum ? "max(" : "min(") + print(both->first, names, Sum) +
+           ", " + print(both->second, names, Sum) + ")";
   auto binary = cast<AffineBinaryOpExpr>(size);
   AffineExpr left = binary.getLHS(), right = binary.getRHS();
   switch (size.getKind()) {

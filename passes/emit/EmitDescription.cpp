@@ -248,6 +248,9 @@ DescriptionEmitter::emit(const PackedFunctions &functions,
         {integer(64, nextSize), integer(64, nextSize + 1), text(message)}));
     nextSize += 2;
   }
+  llvm::SmallVector<Constant *> failures;
+  for (const std::string &failure : interface.failures)
+    failures.push_back(text(failure));
   llvm::Expected<Constant *> weights = embedded();
   if (!weights)
     return weights.takeError();
@@ -284,7 +287,9 @@ DescriptionEmitter::emit(const PackedFunctions &functions,
        functionOrNull(functions.prepare),
        *weights,
        integer(64, variants.size()),
-       array(variants)});
+       array(variants),
+       integer(64, failures.size()),
+       array(failures)});
 }
 
 llvm::Expected<llvm::GlobalVariable *>

@@ -230,7 +230,7 @@ int32_t @_cuda_devices(char *text, size_t bytes);
 @_status @_context_reserve(@_context *context, const DLTensor *const *inputs);
 
 /* Waits until all work on the context's stream is done, and tells how the last run ended: a
- * value out of range, max, min or argmax of nothing (%_BAD_DATA), a fault of the device. Not
+ * value out of range, what the run found on its way (%_BAD_DATA), a fault of the device. Not
  * while the stream captures. Of a graph it tells about the last replay. At once and %_OK on
  * the CPU. */
 @_status @_context_finish(@_context *context);

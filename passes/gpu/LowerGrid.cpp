@@ -13,9 +13,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/Assertions.h"
 #include "passes/gpu/Kernels.h"
 #include "passes/gpu/Passes.h"
+#include "passes/support/Entry.h"
 #include "passes/support/Parts.h"
 #include "runtime/Description.h"
 
@@ -185,7 +185,7 @@ private:
   void leaveIf(Operation *op, Value hasFailed);
   void lowerBarrier(TeamBarrierOp op);
   void lowerCall(func::CallOp op);
-  void lowerAssertion(cf::AssertOp op);
+  LogicalResult lowerAssertion(cf::AssertOp op);
 
   FunctionOpInterface function;
   const Parts &parts;
@@ -310,24 +310,26 @@ void TeamLowering::lowerCall(func::CallOp op) {
 
 /// All threads of a block come to it alike, and leave; the other blocks do at
 /// their next barrier.
-void TeamLowering::lowerAssertion(cf::AssertOp op) {
+LogicalResult TeamLowering::lowerAssertion(cf::AssertOp op) {
+  FailureOr<int32_t> error = failureCode(op);
+  if (failed(error))
+    return failure();
   Location loc = op.getLoc();
   Block *rest = op->getBlock()->splitBlock(op->getNextNode());
-  Block *failed = builder.createBlock(rest);
+  Block *leaves = builder.createBlock(rest);
   builder.setInsertionPoint(op);
-  int32_t error = op.getMsg() == indexAssertion ? GATEFOLD_RUN_BAD_INDEX
-                                                : GATEFOLD_RUN_EMPTY_REDUCTION;
-  cf::CondBranchOp::create(builder, loc, op.getArg(), rest, failed);
+  cf::CondBranchOp::create(builder, loc, op.getArg(), rest, leaves);
   op.erase();
-  builder.setInsertionPointToStart(failed);
+  builder.setInsertionPointToStart(leaves);
   Type i32 = builder.getI32Type();
   Value code = LLVM::ConstantOp::create(builder, loc, i32,
-                                        builder.getI32IntegerAttr(error));
+                                        builder.getI32IntegerAttr(*error));
   LLVM::StoreOp::create(builder, loc, code, getStatus(loc), /*alignment=*/4,
                         /*isVolatile=*/false, /*isNonTemporal=*/false,
                         /*isInvariantGroup=*/false,
                         LLVM::AtomicOrdering::monotonic, deviceScope);
   cf::BranchOp::create(builder, loc, getEnd(loc));
+  return success();
 }
 
 LogicalResult TeamLowering::run() {
@@ -350,12 +352,14 @@ LogicalResult TeamLowering::run() {
   if (isRun())
     lookFirst();
   for (Operation *op : operations) {
-    if (auto assertion = dyn_cast<cf::AssertOp>(op))
-      lowerAssertion(assertion);
-    else if (auto call = dyn_cast<func::CallOp>(op))
+    if (auto assertion = dyn_cast<cf::AssertOp>(op)) {
+      if (failed(lowerAssertion(assertion)))
+        return failure();
+    } else if (auto call = dyn_cast<func::CallOp>(op)) {
       lowerCall(call);
-    else
+    } else {
       lowerBarrier(cast<TeamBarrierOp>(op));
+    }
   }
   return success();
 }

@@ -143,6 +143,7 @@ def LinearToTiles : Pass<"gf-linear-to-tiles", "::mlir::ModuleOp"> {
     bits 128 with two panels, beside kept weights 32) while more than the next one's are left, then the
     smallest that takes the rest. A tile's sums are carried through a loop over k, in steps of 16 or, of two
     operands of 16 bits, of 32; what lies behind the end of k is read as 0. The initial value is added last.
+    Of a product marked `gf.step` 8 warps have such a step each: it has tiles of 32 and 16 rows, and an order of its own.
 
     All tiles add the same steps in the same order, so that the bits of a row depend on
     no other row. They are not those of `gf-linear-to-parallel`: tensor cores add a step of
@@ -223,7 +224,8 @@ def StageReads : Pass<"gf-stage-reads", "::mlir::gpu::GPUModuleOp"> {
     known before: a place that a loop computes from other values, or memory that it writes.
 
     How many stages there are follows from what the loop computes and from the shared memory
-    of a block; what does not fit stays as it is. Copies are of 16 bytes where rows begin at a multiple of that,
+    of a block; what does not fit stays as it is, as do right operands whose terms warps share: each element
+    is for one warp. Copies are of 16 bytes where rows begin at a multiple of that,
     which is found when it runs, and of elements elsewhere. Rows and columns that do
     not exist become 0. `SharedTile.h` says how a matrix lies in shared memory.
 
@@ -373,9 +375,9 @@ def LowerGrid : Pass<"gf-lower-grid", "::mlir::gpu::GPUModuleOp"> {
     its first thread adds to a counter that all blocks share, with device-scope fences
     around it, and reads it until all have come; then a barrier again.
 
-    A block whose `cf.assert` fails writes GATEFOLD_RUN_EMPTY_REDUCTION, or
-    GATEFOLD_RUN_BAD_INDEX of a computed index, to the team's memory and leaves the kernel; the others find that at their next barrier and leave. A function
-    that holds either takes the team's memory as another argument and returns whether to
+    A block whose `cf.assert` fails writes its code, as of `gf-lower-assertions`, to the
+    team's memory and leaves the kernel; the others find that at their next barrier and
+    leave. A function that holds either takes the team's memory as another argument and returns whether to
     leave. The run looks there first, and leaves where what was launched before it has found a
     value that is out of range. Runs on blocks, after scf-to-cf.
   }];
@@ -449,7 +451,9 @@ def VectorsToThreads : Pass<"gf-vectors-to-threads", "::mlir::gpu::GPUModuleOp">
 
     The warps of the block share rows and columns as `gf.warps = array<i64: R, C>` says; without it
     the rows alone, among as many warps as there are groups of 16, 8 at most. Warps that are more do
-    what others do and write nothing.
+    what others do and write nothing. With `array<i64: R, C, P>` each of P warps has a part of the terms of
+    products, and where the loops end that carry a sum, its parts are joined in shared memory, which is
+    added to `gf.shared_bytes`.
 
     With products of 16 bits alone, or under `gf.fast_math`, `math.exp` of f32 is an approximation
     that GPUs have; under `gf.fast_math` products of f32 are one product of tf32, not three.

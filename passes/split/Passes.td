@@ -81,7 +81,8 @@ def SizeFunctions : Pass<"gf-size-functions", "::mlir::ModuleOp"> {
     module, which later passes and the emission read, and adds the function
     `gatefold_sizes(symbols, sizes)`, which computes all sizes from the open dimensions
     in the order of runtime/Description.h. A size that overflows is -1. The entry is
-    called `gatefold_run_entry` from here on.
+    called `gatefold_run_entry` from here on. Each assertion gets the place of its message
+    among those of the description, `gf.failure`.
 
     A state that the run gives back with a part written over (slices inserted, one after
     another or in loops) is `in_place`: both its argument and its result.

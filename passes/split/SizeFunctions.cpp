@@ -8,6 +8,7 @@
 #include "passes/split/Passes.h"
 #include "passes/support/CheckedSizes.h"
 #include "passes/support/Entry.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_SIZEFUNCTIONS
@@ -161,6 +162,19 @@ static void makeSizes(ModuleOp module, const Interface &interface) {
   func::ReturnOp::create(builder, loc);
 }
 
+/// Tells each assertion the place of its message among the failures.
+static void numberFailures(ModuleOp module, Interface &interface) {
+  llvm::StringMap<int32_t> places;
+  Builder builder(module.getContext());
+  module.walk([&](cf::AssertOp assertion) {
+    auto [place, isNew] =
+        places.try_emplace(assertion.getMsg(), interface.failures.size());
+    if (isNew)
+      interface.failures.push_back(assertion.getMsg().str());
+    assertion->setAttr(failureName, builder.getI32IntegerAttr(place->second));
+  });
+}
+
 namespace {
 struct SizeFunctions : gatefold::impl::SizeFunctionsBase<SizeFunctions> {
   void runOnOperation() override {
@@ -178,6 +192,7 @@ struct SizeFunctions : gatefold::impl::SizeFunctionsBase<SizeFunctions> {
         return signalPassFailure();
       }
     }
+    numberFailures(module, *interface);
     (*entry).setName(runFunction);
     (*entry).setPublic();
     module->setAttr(descriptionName, interface->toAttribute(&getContext()));

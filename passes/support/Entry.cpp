@@ -10,6 +10,8 @@
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "runtime/Description.h"
+#include <limits>
 
 using namespace mlir;
 using namespace gatefold;
@@ -151,6 +153,8 @@ DictionaryAttr Interface::toAttribute(MLIRContext *context) const {
   entries.set("tensors", builder.getArrayAttr(tensorAttributes));
   entries.set("equal", builder.getAffineMapArrayAttr(equal));
   entries.set("messages", strings(equalMessages));
+  if (!failures.empty())
+    entries.set("failures", strings(failures));
   return entries.getDictionary(context);
 }
 
@@ -185,6 +189,9 @@ FailureOr<Interface> Interface::fromModule(ModuleOp module) {
   if (failed(readStrings(dimensions, result.dimensions)) ||
       failed(readStrings(messages, result.equalMessages)))
     return fail();
+  if (auto failures = attribute.getAs<ArrayAttr>("failures"))
+    if (failed(readStrings(failures, result.failures)))
+      return fail();
   // Every map is over the open dimensions.
   auto isOverSymbols = [&](AffineMap map) {
     return map.getNumDims() == 0 &&
@@ -231,6 +238,18 @@ FailureOr<Interface> Interface::fromModule(ModuleOp module) {
     result.tensors.push_back(std::move(tensor));
   }
   return result;
+}
+
+FailureOr<int32_t> gatefold::failureCode(cf::AssertOp assertion) {
+  auto place = assertion->getAttrOfType<IntegerAttr>(failureName);
+  if (!place || !place.getType().isSignlessInteger(32) || place.getInt() < 0 ||
+      place.getInt() >
+          std::numeric_limits<int32_t>::max() - GATEFOLD_RUN_FAILURE) {
+    assertion.emitOpError("needs '")
+        << failureName << "', as gf-size-functions leaves it";
+    return failure();
+  }
+  return GATEFOLD_RUN_FAILURE + static_cast<int32_t>(place.getInt());
 }
 
 FailureOr<SmallVector<EntryFunction, 2>>

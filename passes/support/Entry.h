@@ -10,6 +10,7 @@
 #define PASSES_SUPPORT_ENTRY_H
 
 #include "dialect/GatefoldDialect.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -53,6 +54,10 @@ inline constexpr llvm::StringLiteral rankFormulaName = "gf.rank_arena_formula";
 
 /// Attribute of an argument of the entry: what it is made from, in `prepare`.
 inline constexpr llvm::StringLiteral preparedName = "gf.prepared";
+
+/// Attribute of a cf.assert: the place of its message among the failures of the
+/// interface.
+inline constexpr llvm::StringLiteral failureName = "gf.failure";
 
 /// Alignment of the arena and of what lies in it, in bytes.
 inline constexpr int64_t arenaAlignment = 64;
@@ -107,6 +112,8 @@ struct Interface {
   /// Pairs of sizes that must be equal, with what to say where they are not.
   llvm::SmallVector<mlir::AffineMap> equal;
   llvm::SmallVector<std::string> equalMessages;
+  /// What the run and `prepare` may find on their way: messages of assertions.
+  llvm::SmallVector<std::string> failures;
 
   /// Every size, in the order of runtime/Description.h: of inputs, results,
   /// parameters, prepared tensors; then bounds; then both sides of each check.
@@ -149,6 +156,11 @@ llvm::LogicalResult visitEntryFunctions(
     mlir::ModuleOp module, bool haveArena,
     llvm::function_ref<llvm::LogicalResult(EntryFunction &, const Interface &)>
         visit);
+
+/// The code that a run returns where the assertion does not hold, see
+/// runtime/Description.h; a diagnostic where it has no place among the
+/// failures.
+llvm::FailureOr<int32_t> failureCode(mlir::cf::AssertOp assertion);
 
 /// The run, whatever its arguments; a diagnostic where there is none.
 llvm::FailureOr<mlir::func::FuncOp> findRun(mlir::ModuleOp module);

@@ -71,5 +71,5 @@ gatefold_status gatefold_context_finish(gatefold_context *context) {
   if (error == GATEFOLD_RUN_BAD_VALUE &&
       appendFindings(*context, (const char *)launches.found + sizeof(words)))
     return GATEFOLD_BAD_DATA;
-  return statusOf(error, context->message);
+  return statusOf(*context->model->description, error, context->message);
 }

@@ -80,7 +80,8 @@ gatefold_status Preparation::computeOnGpu(char *arena) {
   }
   free(words);
   free(parameters);
-  return status ? status : statusOf(found[GATEFOLD_TEAM_STATUS], message);
+  return status ? status
+                : statusOf(description, found[GATEFOLD_TEAM_STATUS], message);
 }
 
 gatefold_status Preparation::placeOnGpu() {

@@ -33,7 +33,7 @@ const char sampleKernels[] =
     "  br i1 %is.none, label %fail, label %end\n"
     "fail:\n"
     "  %status = getelementptr i32, ptr addrspace(1) %team, i64 1\n"
-    "  store i32 1, ptr addrspace(1) %status\n"
+    "  store i32 16, ptr addrspace(1) %status\n"
     "  br label %end\n"
     "end:\n"
     "  ret void\n"

@@ -64,7 +64,7 @@ void testCudaPrepare(void) {
   /* What the kernel reports; afterwards the model is as before. */
   model = create();
   CHECK_MODEL_STATUS(model, give(model, &host), GATEFOLD_BAD_DATA,
-                     "max, min or argmax of no elements");
+                     "m.gf:3:11: max of no elements");
   CHECK_MODEL_STATUS(model, gatefold_prepare(model, 0, NULL, NULL),
                      GATEFOLD_MISSING_WEIGHT,
                      "parameter `w` [1] is not in the weights");

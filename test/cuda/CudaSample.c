@@ -64,6 +64,8 @@ static int32_t prepare(void *const *arguments, void *arena) {
   return GATEFOLD_RUN_OK;
 }
 
+static const char *const failures[] = {"m.gf:3:11: max of no elements"};
+
 #define COMMON                                                                 \
   .abi_version = GATEFOLD_ABI_VERSION, .symbol_count = 2, .name = "sample",    \
   .json = "{}", .symbols = symbols, .input_count = INPUT_COUNT,                \
@@ -71,7 +73,8 @@ static int32_t prepare(void *const *arguments, void *arena) {
   .inputs = inputs, .results = results, .parameters = parameters,              \
   .prepared = prepared, .value_check_count = 1, .value_checks = valueChecks,   \
   .size_count = 12, .sizes = sizes, .arena_bytes = arenaBytes,                 \
-  .useful_ranks = usefulRanks, .prepare_arena_bytes = prepareArena
+  .useful_ranks = usefulRanks, .prepare_arena_bytes = prepareArena,            \
+  .failure_count = 1, .failures = failures
 
 static const gatefold_description program = {COMMON};
 

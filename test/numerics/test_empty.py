@@ -5,6 +5,7 @@ import numpy
 import pytest
 from conftest import random_weights
 from expressions import check_cases
+from gatefold_library import GatefoldError
 
 
 def weights(library):
@@ -82,10 +83,51 @@ def test_a_batch_fixed_to_nothing(compiler):
                 weights=weights)  # fmt: skip
 
 
-def test_keys_fixed_to_nothing_are_refused(compiler):
+NO_KEYS = """
+attention several(q: [T, D], k: [S, D], v: [S, E], m: [T, S], table: [9]) -> (y: [T, E], best: [T, 1], n: i64[T, 1]) {
+  s = neighbour_difference(q @ k.T, 3) + m
+  far = softmax(s, where=top_k(s, count=2), sink=1) @ v
+  return softmax(s + S) @ v + far + q[:, :E], max(s, axis=1, keep=true) + mean(s, axis=1, keep=true), position + S
+}
+model m(q: [B, 2, T, 4], k: [B, 1, 0, 4], v: [B, 1, 0, 3], x: [B, T, 0], n: i64[B], table: [9]) ->
+    (y: [B, 2, T, 3], best: [B, 2, T, 1], n: i64[B, 2, T, 1], lse: [B, 2, T], w: [B, 2, T, Z], z: [B, 2, T, 3],
+     p: i64[B, 2, T, 1]) {
+  y, best, n_, (lse, _), (w, _) = several(q, k, v, x[:, None], table, gqa=true, causal=true, lengths=2 * n,
+                                          lse=true, weights=true)
+  z, _, p = several(q, k, v, x[:, None], table, gqa=true, offset=5, window=(1, 1), mask=x[:, None] > 0)
+  return y, best, n_, lse, w, z, p
+}
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--naive",)])
+def test_keys_fixed_to_nothing(compiler, options):
+    """Every row is empty, as where a run has no keys."""
+    library = compiler.library(NO_KEYS, *options).prepare({})
+    for batch, queries in ((2, 5), (1, 1), (3, 65), (0, 2), (2, 0)):
+        q = numpy.random.default_rng(queries).normal(size=(batch, 2, queries, 4)).astype("f4")
+        none = numpy.zeros((batch, 1, 0, 4), "f4")
+        given = {"q": q, "k": none, "v": none[..., :3], "x": numpy.zeros((batch, queries, 0), "f4"),
+                 "n": numpy.zeros(batch, int), "table": numpy.zeros(9, "f4")}  # fmt: skip
+        found = library.run(**given)
+        numpy.testing.assert_array_equal(found["y"], q[..., :3])
+        numpy.testing.assert_array_equal(found["z"], q[..., :3])
+        assert (found["best"] == 0).all() and (found["lse"] == -numpy.inf).all()
+        assert found["w"].shape == (batch, 2, queries, 0)
+        place = numpy.broadcast_to(numpy.arange(queries)[:, None], (batch, 2, queries, 1))
+        numpy.testing.assert_array_equal(found["n"], place - queries)
+        numpy.testing.assert_array_equal(found["p"], place + 5)
+        if batch:
+            with pytest.raises(GatefoldError, match="a length that the run computed is not in 0..0"):
+                library.run(**given | {"n": numpy.ones(batch, int)})
+
+
+def test_queries_fixed_to_nothing(compiler):
     text = (
         "import attention\n"
-        "model m(q: [T, 4], k: [0, 4]) -> [T, 4] {\n  return dot_product(q, k, k)\n}\n"
+        "model m(q: [B, 0, 4], k: [B, S, 4]) -> (y: [B, 0, 4], lse: [B, 0], w: [B, 0, S]) {\n"
+        "  return dot_product(q, k, k, causal=true, lse=true, weights=true)\n}\n"
     )
-    with pytest.raises(AssertionError, match="not compiled yet: an attention over keys"):
-        compiler.library(text)
+    library = compiler.library(text).prepare({})
+    found = library.run(q=numpy.zeros((2, 0, 4), "f4"), k=numpy.zeros((2, 3, 4), "f4"))
+    assert [found[name].shape for name in ("y", "lse", "w")] == [(2, 0, 4), (2, 0), (2, 0, 3)]

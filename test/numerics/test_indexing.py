@@ -316,7 +316,7 @@ model m(x: [B, T, 2], i: i64[B], table: [N, 2]) -> (y: [B, 2], z: [B, T, 2]) {
             {"table": table[:3], "i": numpy.array([1, 1, 1])},
             {"table": table[:0]},
         ):
-            with pytest.raises(GatefoldError, match="an index that the run computed lies outside"):
+            with pytest.raises(GatefoldError, match="an index that the run computed lies outside|counts beyond a table of N rows"):
                 library.run(**{**given, **wrong})
         empty = {"x": x[:0, :0], "i": given["i"][:0], "table": table[:0]}
         assert library.run(**empty)["y"].shape == (0, 2)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: gatefold-opt %s --gf-lower-assertions --split-input-file | FileCheck %s
+// RUN: gatefold-opt %s --gf-lower-assertions --split-input-file --verify-diagnostics | FileCheck %s
 
 module attributes {gf.description = {dimensions = [], entry = "f", equal = [], messages = [], tensors = []}} {
   // CHECK-LABEL: func @gatefold_run_entry
   // CHECK-SAME: %[[OK:.*]]: i1) -> i32 attributes {llvm.emit_c_interface}
   func.func @gatefold_run_entry(%ok: i1) {
-    // CHECK: %[[EMPTY:.*]] = arith.constant 1 : i32
+    // CHECK: %[[EMPTY:.*]] = arith.constant 16 : i32
     // CHECK: cf.cond_br %[[OK]], ^[[REST:.*]], ^[[FAILED:.*]](%[[EMPTY]] : i32)
-    cf.assert %ok, "max of nothing"
+    cf.assert %ok, "max of nothing" {gf.failure = 0 : i32}
     // CHECK: ^[[REST]]:
     // CHECK: %[[NONE:.*]] = arith.constant 0 : i32
     // CHECK: return %[[NONE]] : i32
@@ -42,7 +42,7 @@ module attributes {gf.description = {dimensions = [], entry = "f", equal = [], m
   }
   // CHECK-LABEL: func private @inner(%{{.*}}: i1) -> i32 {
   func.func private @inner(%ok: i1) {
-    cf.assert %ok, "max of nothing"
+    cf.assert %ok, "max of nothing" {gf.failure = 0 : i32}
     return
   }
   // CHECK-LABEL: func private @harmless() {
@@ -53,12 +53,22 @@ module attributes {gf.description = {dimensions = [], entry = "f", equal = [], m
 
 // -----
 
-// Of a computed index the code is another one.
+// The code says which assertion it was.
 module attributes {gf.description = {dimensions = [], entry = "f", equal = [], messages = [], tensors = []}} {
   // CHECK-LABEL: func @gatefold_run_entry
   func.func @gatefold_run_entry(%ok: i1) {
-    // CHECK: %[[INDEX:.*]] = arith.constant 3 : i32
-    // CHECK: cf.cond_br %{{.*}}, ^{{.*}}, ^{{.*}}(%[[INDEX]] : i32)
+    // CHECK: %[[THIRD:.*]] = arith.constant 19 : i32
+    // CHECK: cf.cond_br %{{.*}}, ^{{.*}}, ^{{.*}}(%[[THIRD]] : i32)
+    cf.assert %ok, "an index outside its table" {gf.failure = 3 : i32}
+    return
+  }
+}
+
+// -----
+
+module attributes {gf.description = {dimensions = [], entry = "f", equal = [], messages = [], tensors = []}} {
+  func.func @gatefold_run_entry(%ok: i1) {
+    // expected-error @below {{needs 'gf.failure', as gf-size-functions leaves it}}
     cf.assert %ok, "an index outside its table"
     return
   }

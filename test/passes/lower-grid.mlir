@@ -38,7 +38,7 @@ gpu.module @kernels {
     // CHECK: ^bb[[FAILED]]:
     // CHECK: llvm.store %{{.*}}, %{{.*}} atomic syncscope("device") monotonic
     // CHECK: cf.br ^bb[[END]]
-    cf.assert %holds, "max of nothing"
+    cf.assert %holds, "max of nothing" {gf.failure = 0 : i32}
     gpu.return
     // CHECK: ^bb[[END]]:
     // CHECK-NEXT: gpu.return

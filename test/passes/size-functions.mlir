@@ -64,3 +64,18 @@ func.func @f(%x: tensor<4xf32> {gf.name = "x", gf.shape = affine_map<() -> (4)>}
   %swapped = tensor.insert_slice %x into %keys[2] [4] [1] : tensor<4xf32> into tensor<8xf32>
   return %next, %swapped : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// Equal messages are one failure.
+// CHECK: gf.description = {{.*}}failures = ["f.gf:1:2: first", "f.gf:2:3: second"]
+// CHECK: cf.assert %{{.*}}, "f.gf:1:2: first" {gf.failure = 0 : i32}
+// CHECK: cf.assert %{{.*}}, "f.gf:2:3: second" {gf.failure = 1 : i32}
+// CHECK: cf.assert %{{.*}}, "f.gf:1:2: first" {gf.failure = 0 : i32}
+func.func @f(%x: tensor<i1> {gf.name = "x", gf.shape = affine_map<() -> ()>}) attributes {gf.entry} {
+  %ok = tensor.extract %x[] : tensor<i1>
+  cf.assert %ok, "f.gf:1:2: first"
+  cf.assert %ok, "f.gf:2:3: second"
+  cf.assert %ok, "f.gf:1:2: first"
+  return
+}

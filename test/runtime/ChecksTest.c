@@ -115,7 +115,7 @@ static int32_t failing(void *const *arguments, void *arena, int64_t rank,
   (void)rank;
   (void)ranks;
   (void)team;
-  return arena && arguments ? GATEFOLD_RUN_EMPTY_REDUCTION : GATEFOLD_RUN_OK;
+  return arena && arguments ? GATEFOLD_RUN_FAILURE : GATEFOLD_RUN_OK;
 }
 static int32_t strange(void *const *arguments, void *arena, int64_t rank,
                        int64_t ranks, struct gatefold_team *team) {
@@ -163,10 +163,17 @@ static void testScalar(void) {
             "`position` is 0, but no value is allowed: its range is empty");
   description.value_check_count = 0;
   runScalar(&description, &tensor, GATEFOLD_BAD_DATA,
-            "max, min or argmax of no elements");
+            "m.gf:3:11: max of no elements");
   description.run = strange;
   runScalar(&description, &tensor, GATEFOLD_BAD_DATA,
             "the compiled code reports the unknown error 77");
+  description.failures = NULL;
+  gatefold_model *model = NULL;
+  CHECK_MODEL_STATUS(model, gatefold_create(&description, &model),
+                     GATEFOLD_INVALID_ARGUMENT,
+                     "malformed description: failure 0");
+  gatefold_destroy(model);
+  description.failure_count = 0;
   description.arena_bytes = hugeArena;
   runScalar(&description, &tensor, GATEFOLD_OUT_OF_MEMORY,
             "these sizes need a workspace larger than can be addressed");

@@ -34,7 +34,7 @@ static void testVersion(void) {
   gatefold_context *context = NULL;
   static const char message[] =
       "the model was compiled for version 7 of the interface, this runtime has "
-      "version 5: compile it again";
+      "version 6: compile it again";
   CHECK(gatefold_create(&other, &model) == GATEFOLD_VERSION_MISMATCH);
   CHECK(!strcmp(gatefold_message(model), message));
   CHECK_MODEL_STATUS(model, gatefold_prepare(model, 0, NULL, NULL),

@@ -109,6 +109,8 @@ static int32_t run(void *const *arguments, void *arena, int64_t rank,
   return GATEFOLD_RUN_OK;
 }
 
+static const char *const failures[] = {"m.gf:3:11: max of no elements"};
+
 static const gatefold_description description = {
     .abi_version = GATEFOLD_ABI_VERSION,
     .name = "prepared",
@@ -124,7 +126,9 @@ static const gatefold_description description = {
     .arena_bytes = noArena,
     .run = run,
     .prepare_arena_bytes = prepareArena,
-    .prepare = prepare};
+    .prepare = prepare,
+    .failure_count = 1,
+    .failures = failures};
 
 /* Weights, and a model that has not got them. */
 typedef struct Weights {
@@ -222,9 +226,9 @@ static void testEmbedded(Weights *w) {
 /* After an error the model is as before. */
 static void testErrors(Weights *w) {
   setUpWeights(w, &description);
-  prepareResult = GATEFOLD_RUN_EMPTY_REDUCTION;
+  prepareResult = GATEFOLD_RUN_FAILURE;
   CHECK_MODEL_STATUS(w->model, giveWeights(w), GATEFOLD_BAD_DATA,
-                     "max, min or argmax of no elements");
+                     "m.gf:3:11: max of no elements");
   prepareResult = 77;
   CHECK_MODEL_STATUS(w->model, giveWeights(w), GATEFOLD_BAD_DATA,
                      "the compiled code reports the unknown error 77");

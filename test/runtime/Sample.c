@@ -147,6 +147,8 @@ static int32_t run(void *const *arguments, void *arena, int64_t rank,
   return GATEFOLD_RUN_OK;
 }
 
+static const char *const failures[] = {"m.gf:3:11: max of no elements"};
+
 const gatefold_description sample = {.abi_version = GATEFOLD_ABI_VERSION,
                                      .symbol_count = 2,
                                      .name = "sample",
@@ -163,7 +165,9 @@ const gatefold_description sample = {.abi_version = GATEFOLD_ABI_VERSION,
                                      .size_count = 21,
                                      .sizes = sizes,
                                      .arena_bytes = arenaBytes,
-                                     .run = run};
+                                     .run = run,
+                                     .failure_count = 1,
+                                     .failures = failures};
 
 /*===-- Data
  * ----------------------------------------------------------------===*/

@@ -115,7 +115,25 @@ def test_an_assertion_ends_the_run(tmp_path):
         "run", LAYERS, "--entry", "largest", "--input", tmp_path / "x.npy", *EMULATED,
         status=INPUT_FAULT,
     )  # fmt: skip
-    assert "max, min or argmax of no elements" in message
+    assert "layers.gf:" in message and ": max of no elements" in message
+
+
+def test_what_a_step_finds_ends_the_run(tmp_path):
+    text = tmp_path / "f.gf"
+    text.write_text(
+        "cell c(x: i64[], table: [5]) -> [] {\n  state h: []\n"
+        "  h' = h + take(table, 2 * x)\n  return h'\n}\n"
+        "model f(x: i64[B, T], table: [5], n: i64[B]) -> [B, T] {\n"
+        "  param steps: c()\n  y, _ = scan(steps, x, with=table, lengths=n)\n  return y\n}\n"
+    )
+    given = {"x": np.array([[0, 1, 2], [2, 9, 0]]), "table": np.arange(5, dtype="f4"), "n": np.array([3, 1])}
+    np.savez(tmp_path / "x.npz", **given)
+    output = tmp_path / "y.npy"
+    gatefold("run", text, "--input", tmp_path / "x.npz", *EMULATED, "--output", f"output={output}")
+    np.testing.assert_array_equal(np.load(output), [[0, 2, 6], [4, 0, 0]])
+    np.savez(tmp_path / "x.npz", **given | {"n": np.array([3, 2])})
+    message = refusal("run", text, "--input", tmp_path / "x.npz", *EMULATED, status=INPUT_FAULT)
+    assert "f.gf:3:12: an index that the run computed lies outside its table of 5 rows" in message
 
 
 def test_nothing_is_done_behind_an_assertion(tmp_path):
@@ -128,7 +146,7 @@ def test_nothing_is_done_behind_an_assertion(tmp_path):
     )
     np.savez(tmp_path / "x.npz", x=np.zeros((2, 0), np.float32), table=np.zeros((0, 2), np.float32))
     message = refusal("run", text, "--input", tmp_path / "x.npz", *EMULATED, status=INPUT_FAULT)
-    assert "max, min or argmax of no elements" in message
+    assert "f.gf:2:22: argmax of no elements" in message
     assert "out-of-bounds" not in message
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: gatefold compile %s --emit import | FileCheck %s
-# What a run may find to be empty is asserted first of all; lengths as soon as they are known.
+# What a run may find to be empty is asserted first of all; lengths before they are used.
 
 cell highest(x: [N]) -> [] {
   state best: [] = 0
@@ -18,15 +18,17 @@ model largest(x: [B, T, 4], w: [B, T, N], n: i64[B]) -> (y: [B, T], a: [B, 4], b
 # CHECK-SAME: %{{[^:]*}}: tensor<?x?x4xf32> {{[^%]*}}%{{[^:]*}}: tensor<?x?x?xf32> {{[^%]*}}%[[LENGTHS:[^:]*]]: tensor<?xi64>
 # A step of no elements fails, unless there is none.
 # CHECK: %[[SOME:.*]] = arith.cmpi sge, %{{.*}}, %{{.*}} : index
-# CHECK: %[[NO_ROW:.*]] = arith.cmpi eq
+# CHECK: %[[NO_ROW:.*]] = arith.cmpi slt
 # CHECK: %[[ONE:.*]] = arith.ori %[[SOME]], %[[NO_ROW]]
-# CHECK: %[[NO_STEP:.*]] = arith.cmpi eq
+# CHECK: %[[NO_STEP:.*]] = arith.cmpi slt
 # CHECK: %[[TWO:.*]] = arith.ori %[[ONE]], %[[NO_STEP]]
-# CHECK: cf.assert %{{.*}}, "max of nothing"
-# CHECK: cf.assert %{{.*}}, "max of nothing"
-# CHECK: %[[EACH:.*]] = linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%[[LENGTHS]] : tensor<?xi64>)
-# CHECK: arith.cmpi sge
-# CHECK: %[[ALL:.*]] = tensor.extract %[[EACH]][]
-# CHECK: cf.assert %[[ALL]], "min of nothing"
+# CHECK: cf.assert %{{.*}}, "largest_of_nothing.gf:7:18: max of no elements"
+# CHECK: cf.assert %{{.*}}, "largest_of_nothing.gf:14:13: max of no elements"
 # CHECK: gf.recurrence
 # CHECK-NOT: cf.assert
+# CHECK: %[[WRONG:.*]] = linalg.generic {{.*}} iterator_types = ["parallel"]} ins(%[[LENGTHS]] : tensor<?xi64>)
+# CHECK: arith.cmpi slt
+# CHECK: %[[ANY:.*]] = linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%[[WRONG]] : tensor<?xi1>)
+# CHECK: %[[IS_WRONG:.*]] = tensor.extract %[[ANY]][]
+# CHECK: %[[HOLDS:.*]] = arith.xori %[[IS_WRONG]]
+# CHECK: cf.assert %[[HOLDS]], "largest_of_nothing.gf:14:29: min of no elements"

@@ -29,10 +29,14 @@ model computed(x: i64[B], table: [5]) -> [B] {
 # COMPUTED: func.func @computed(
 # COMPUTED: %[[INDEX:.*]] = linalg.generic
 # COMPUTED: arith.muli
-# COMPUTED: %[[ALL:.*]] = linalg.generic {{.*}}iterator_types = ["reduction"]} ins(%[[INDEX]]
-# COMPUTED: arith.cmpi ult
-# COMPUTED: %[[HOLDS:.*]] = tensor.extract %[[ALL]][]
-# COMPUTED: cf.assert %[[HOLDS]], "an index outside its table"
+# COMPUTED: %[[WRONG:.*]] = linalg.generic {{.*}}iterator_types = ["parallel"]} ins(%[[INDEX]]
+# COMPUTED: arith.cmpi slt
+# COMPUTED: arith.cmpi sgt
+# COMPUTED: arith.ori
+# COMPUTED: %[[ANY:.*]] = linalg.generic {{.*}}iterator_types = ["reduction"]} ins(%[[WRONG]]
+# COMPUTED: %[[IS_WRONG:.*]] = tensor.extract %[[ANY]][]
+# COMPUTED: %[[HOLDS:.*]] = arith.xori %[[IS_WRONG]]
+# COMPUTED: cf.assert %[[HOLDS]], "take.gf:25:10: an index that the run computed lies outside its table of 5 rows"
 # COMPUTED: arith.minsi
 # COMPUTED: arith.maxsi
 # COMPUTED: tensor.extract %{{.*}} : tensor<5xf32>

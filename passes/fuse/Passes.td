@@ -208,15 +208,18 @@ def RaiseAttention : Pass<"gf-raise-attention", "::mlir::func::FuncOp"> {
     }
     ```
 
-    Any leading dimensions may stand in front. What is done to each score before the softmax
-    (a scale, a bias, a select with -inf) becomes part of the row; what it reads beside the
-    scores becomes a pair, a query or a capture by the dimensions that it has. A sum of
-    products has the scores of each. Operands are transposed, or given a dimension of 1,
-    where an attention has another order.
+    Any leading dimensions may stand in front, and axes in any order: transpositions and
+    axes of one element are looked through. What is done to each score before the softmax
+    (a scale, a bias, a select with -inf), and to each weight behind it, becomes part of the
+    row; what it reads beside them becomes a pair, a query or a capture by the dimensions
+    that it has. There may be several products and softmaxes. What is computed for each
+    query and key without a product, as a mask from indices, is computed in the row as
+    well, so that nothing of that size is stored but what was given. Operands are
+    transposed, or given a dimension of 1, where an attention has another order.
 
-    Not where the scores, the weights, or a row's maximum or sum have another reader, where
-    the softmax runs along another axis than the keys, or where the keys are a parameter:
-    a product packs it once.
+    Not where the scores, the weights, or a row's maximum or sum have a reader that is in no
+    such attention, where the softmax runs along another axis than the keys, or where the
+    keys are a parameter: a product packs it once.
   }];
   let dependentDialects = [
     "::gatefold::GfDialect", "::mlir::arith::ArithDialect",

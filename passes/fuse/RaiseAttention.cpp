@@ -4,11 +4,12 @@
 // softmax(q k^T ..) v on whole tensors becomes the row program of one query, so
 // that no tensor of queries by keys is stored and phase tile sees an attention.
 //
-// Exactness: what is done to a score stays, operation by operation, on the same
-// elements in the same order. The sums of a product, of a softmax and with the
-// values are taken in another order, block by block, each within the bound that
-// holds for any order; the quotient by the sum of the powers may be taken once
-// for a row of the result instead of once for each weight.
+// Exactness: what is done to a score or a weight stays, operation by operation,
+// on the same elements in the same order. The sums of a product, of a softmax
+// and with the values are taken in another order, block by block, each within
+// the bound that holds for any order; the quotient by the sum of the powers may
+// be taken once for a row of the result instead of once for each weight. What
+// several attentions read is computed by each of them.
 //
 // A row whose scores are all -inf is 0 in both forms: the softmax that is
 // written out replaces the maximum -inf by 0 and the sum 0 by 1, and
@@ -18,12 +19,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/fuse/RaiseAttention.h"
 #include "dialect/GatefoldDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/fuse/Passes.h"
+#include "passes/fuse/WrittenAttention.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_RAISEATTENTION
@@ -39,13 +43,39 @@ static RankedTensorType tensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+namespace {
+/// Makes the attention that is planned.
+class AttentionRaise {
+public:
+  AttentionRaise(WrittenAttention &plan, IRRewriter &rewriter)
+      : plan(plan), rewriter(rewriter), loc(plan.getRoot().getLoc()) {}
+  void raise();
+
+private:
+  Value arrange(const WrittenElement &operand, ArrayRef<unsigned> last);
+  Value arrange(const WrittenNode &node);
+  void makeRow(OpBuilder &builder, ValueRange arguments, Value keyCount);
+  Value makeStep(OpBuilder &builder, const WrittenNode &step, Value query,
+                 OpFoldResult keyCount);
+
+  WrittenAttention &plan;
+  IRRewriter &rewriter;
+  Location loc;
+  /// The region argument of each operand, and in the region the value of each
+  /// node.
+  SmallVector<unsigned> arguments;
+  SmallVector<Value> made;
+};
+} // namespace
+
 //===----------------------------------------------------------------------===//
 // Operands
 //===----------------------------------------------------------------------===//
 
 /// The operand with its leading axes and the `last` ones in order, and 1 where
 /// it lacks one; leading axes that it lacks at the front are left out.
-Value AttentionRaise::arrange(WrittenOperand operand, ArrayRef<unsigned> last) {
+Value AttentionRaise::arrange(const WrittenElement &operand,
+                              ArrayRef<unsigned> last) {
   Value value = operand.value;
   SmallVector<AffineExpr> places(operand.map.getResults());
   // A transposition may be the one that undoes this.
@@ -57,6 +87,7 @@ Value AttentionRaise::arrange(WrittenOperand operand, ArrayRef<unsigned> last) {
     value = transpose.getInput();
   }
 
+  unsigned leadRank = plan.getLeadRank();
   SmallVector<unsigned> wanted =
       llvm::to_vector(llvm::seq<unsigned>(0, leadRank));
   llvm::append_range(wanted, last);
@@ -124,161 +155,263 @@ Value AttentionRaise::arrange(WrittenOperand operand, ArrayRef<unsigned> last) {
                                        value, groups, allSizes);
 }
 
+/// How many dimensions of an operand a row has.
+static int64_t rowRank(const WrittenNode &operand) {
+  switch (operand.role) {
+  case WrittenRole::QueryRow:
+  case WrittenRole::Pair:
+    return 1;
+  case WrittenRole::KeyRows:
+    return 2;
+  case WrittenRole::QueryNumber:
+  case WrittenRole::Capture:
+    return 0;
+  case WrittenRole::Table:
+    return tensorType(operand.element.value).getRank();
+  }
+  llvm_unreachable("unknown operand of an attention");
+}
+
+Value AttentionRaise::arrange(const WrittenNode &node) {
+  unsigned query = plan.getQueryDim(), key = plan.getKeyDim(),
+           row = plan.getRowDim();
+  switch (node.role) {
+  case WrittenRole::QueryRow:
+    return arrange(node.element, {query, row});
+  case WrittenRole::QueryNumber:
+    return arrange(node.element, {query});
+  case WrittenRole::KeyRows:
+    return arrange(node.element, {key, row});
+  case WrittenRole::Pair:
+    return arrange(node.element, {query, key});
+  case WrittenRole::Capture:
+    return arrange(node.element, {});
+  case WrittenRole::Table:
+    return node.element.value;
+  }
+  llvm_unreachable("unknown operand of an attention");
+}
+
 //===----------------------------------------------------------------------===//
 // The row
 //===----------------------------------------------------------------------===//
 
-void AttentionRaise::makeRow(OpBuilder &builder, ValueRange arguments,
-                             Value keyCount) {
-  // In the order of the operands: of each product the query, then the others.
-  ValueRange queryRows = arguments.take_front(products.size());
-  ValueRange rest = arguments.drop_front(products.size());
-  auto take = [&](unsigned count) {
-    ValueRange taken = rest.take_front(count);
-    rest = rest.drop_front(count);
-    return taken;
-  };
-  ValueRange otherQueries = take(queries.size());
-  ValueRange keyRows = take(products.size());
-  Value valueRow = take(1)[0];
-  ValueRange pairRows = take(pairs.size());
-  ValueRange captureRows = take(captures.size());
-  Value query = rest[0];
+static RankedTensorType rowType(OpFoldResult keyCount, Type element) {
+  return RankedTensorType::get(
+      getConstantIntValue(keyCount).value_or(ShapedType::kDynamic), element);
+}
 
-  int64_t keySize = tensorType(softmax.getScores()).getShape().back();
-  SmallVector<OpFoldResult> sizes = {
-      ShapedType::isDynamic(keySize)
-          ? OpFoldResult(keyCount)
-          : OpFoldResult(builder.getIndexAttr(keySize))};
-  SmallVector<Value> scoresOfProducts, results;
-  for (auto [queryRow, keyRow] : llvm::zip(queryRows, keyRows))
-    scoresOfProducts.push_back(RowScoresOp::create(
-        builder, loc, RankedTensorType::get(keySize, getElement()), queryRow,
-        keyRow));
-  auto valueOf = [&](RowValue value) -> Value {
-    switch (value.kind) {
-    case RowValue::Product:
-      return scoresOfProducts[value.number];
-    case RowValue::Step:
-      return results[value.number];
-    case RowValue::Pair:
-      return pairRows[value.number];
-    case RowValue::Query:
-      return otherQueries[value.number];
-    case RowValue::Capture:
-      return captureRows[value.number];
-    }
-    llvm_unreachable("unknown value of a row");
-  };
-
-  AffineMap alongKeys = builder.getMultiDimIdentityMap(1);
-  AffineMap asOne = AffineMap::get(1, 0, builder.getContext());
-  for (RowStep &step : steps) {
-    SmallVector<Value> inputs;
-    SmallVector<AffineMap> maps;
-    for (RowValue input : step.inputs) {
-      inputs.push_back(valueOf(input));
-      maps.push_back(tensorType(inputs.back()).getRank() ? alongKeys : asOne);
-    }
-    maps.push_back(alongKeys);
-    Value empty = tensor::EmptyOp::create(
-        builder, step.op.getLoc(), sizes,
-        tensorType(step.op.getResult(0)).getElementType());
-    auto repeated = GenericOp::create(
-        builder, step.op.getLoc(), TypeRange(empty.getType()), inputs,
-        ValueRange(empty), maps, {utils::IteratorType::parallel},
-        [&](OpBuilder &inner, Location, ValueRange elements) {
-          IRMapping mapping;
-          mapping.map(step.op.getBody()->getArguments(), elements);
-          for (Operation &op : *step.op.getBody()) {
-            auto index = dyn_cast<linalg::IndexOp>(op);
-            if (index && index.getDim() == queryDim())
-              mapping.map(index.getResult(), query);
-            else if (index)
-              mapping.map(index.getResult(),
-                          linalg::IndexOp::create(inner, op.getLoc(), 0));
-            else
-              inner.clone(op, mapping);
-          }
-        });
-    results.push_back(repeated.getResult(0));
+/// The step for one query: for each key, or once.
+Value AttentionRaise::makeStep(OpBuilder &builder, const WrittenNode &step,
+                               Value query, OpFoldResult keyCount) {
+  auto whole = cast<GenericOp>(step.op);
+  Location at = whole.getLoc();
+  SmallVector<OpFoldResult> sizes;
+  SmallVector<utils::IteratorType> iterators;
+  if (step.isAlongKeys) {
+    sizes.push_back(keyCount);
+    iterators.push_back(utils::IteratorType::parallel);
   }
+  unsigned loops = sizes.size();
+  AffineMap asOne = AffineMap::get(loops, 0, builder.getContext()),
+            alongKeys = builder.getMultiDimIdentityMap(loops);
+  // A number is no operand.
+  IRMapping mapping;
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  SmallVector<BlockArgument> elements;
+  unsigned inputCount = whole.getNumDpsInputs();
+  for (unsigned number = 0; number < inputCount; ++number) {
+    unsigned node = step.inputs[number];
+    BlockArgument element = whole.getBody()->getArgument(number);
+    if (plan.getNodes()[node].kind == WrittenNode::Number) {
+      mapping.map(element, made[node]);
+      continue;
+    }
+    inputs.push_back(made[node]);
+    maps.push_back(plan.getNodes()[node].isAlongKeys ? alongKeys : asOne);
+    elements.push_back(element);
+  }
+  maps.push_back(alongKeys);
+  Value empty = tensor::EmptyOp::create(
+      builder, at, sizes, tensorType(whole.getResult(0)).getElementType());
+  unsigned nextTable = inputCount;
+  auto repeated = GenericOp::create(
+      builder, at, TypeRange(empty.getType()), inputs, ValueRange(empty), maps,
+      iterators, [&](OpBuilder &inner, Location, ValueRange values) {
+        mapping.map(elements, values.drop_back());
+        for (Operation &op : *whole.getBody()) {
+          if (auto index = dyn_cast<linalg::IndexOp>(op)) {
+            auto place = dyn_cast<AffineDimExpr>(step.loops[index.getDim()]);
+            mapping.map(
+                index.getResult(),
+                !place ? arith::ConstantIndexOp::create(inner, op.getLoc(), 0)
+                             .getResult()
+                : place.getPosition() == plan.getQueryDim()
+                    ? query
+                    : linalg::IndexOp::create(inner, op.getLoc(), 0)
+                          .getResult());
+            continue;
+          }
+          if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+            mapping.map(extract.getTensor(), made[step.inputs[nextTable++]]);
+          inner.clone(op, mapping);
+        }
+      });
+  return repeated.getResult(0);
+}
 
-  auto weights = RowSoftmaxOp::create(builder, softmax.weights.getLoc(),
-                                      valueOf(scores), /*where=*/Value(),
-                                      /*sink=*/Value());
-  int64_t width = tensorType(valueRow).getDimSize(1);
-  Value row = RowValuesOp::create(builder, loc,
-                                  RankedTensorType::get(width, getElement()),
-                                  weights.getResult(), valueRow);
+void AttentionRaise::makeRow(OpBuilder &builder, ValueRange rowArguments,
+                             Value keyCount) {
+  int64_t staticCount = plan.getKeyCount();
+  OpFoldResult count = ShapedType::isDynamic(staticCount)
+                           ? OpFoldResult(keyCount)
+                           : OpFoldResult(builder.getIndexAttr(staticCount));
+  Value query = rowArguments.drop_back().back();
+  RankedTensorType type = rowType(count, plan.getElement());
+  for (auto [number, node] : llvm::enumerate(plan.getNodes())) {
+    switch (node.kind) {
+    case WrittenNode::Operand:
+      made.push_back(rowArguments[arguments[number]]);
+      break;
+    case WrittenNode::Number: {
+      Value scalar = node.element.value;
+      DenseElementsAttr splat;
+      if (isa<ShapedType>(scalar.getType()) &&
+          matchPattern(scalar, m_Constant(&splat)))
+        scalar = arith::ConstantOp::create(
+            builder, loc, cast<TypedAttr>(splat.getSplatValue<Attribute>()));
+      made.push_back(scalar);
+      break;
+    }
+    case WrittenNode::Product:
+      made.push_back(RowScoresOp::create(builder, node.op->getLoc(), type,
+                                         made[node.inputs[0]],
+                                         made[node.inputs[1]]));
+      break;
+    case WrittenNode::Softmax:
+      made.push_back(RowSoftmaxOp::create(builder, node.op->getLoc(),
+                                          made[node.inputs[0]],
+                                          /*where=*/Value(), /*sink=*/Value())
+                         .getResult());
+      break;
+    case WrittenNode::Step:
+      made.push_back(makeStep(builder, node, query, count));
+      break;
+    }
+  }
+  Value values = made[plan.getValues()];
+  Value row = RowValuesOp::create(
+      builder, loc,
+      RankedTensorType::get(tensorType(values).getDimSize(1),
+                            plan.getElement()),
+      made[plan.getWeights()], values);
   YieldOp::create(builder, loc, row);
 }
 
 void AttentionRaise::raise() {
-  rewriter.setInsertionPoint(valuesProduct);
-  SmallVector<Value> queryTensors, keyTensors, pairTensors, captureTensors;
+  ContractOp root = plan.getRoot();
+  rewriter.setInsertionPoint(root);
+  SmallVector<Value> tensors[4];
   SmallVector<Type> bodyTypes;
-  auto add = [&](SmallVector<Value> &tensors, Value tensor, int64_t rowRank) {
-    tensors.push_back(tensor);
-    bodyTypes.push_back(
-        RankedTensorType::get(tensorType(tensor).getShape().take_back(rowRank),
-                              tensorType(tensor).getElementType()));
+  arguments.resize(plan.getNodes().size());
+  auto add = [&](ArrayRef<WrittenRole> roles, SmallVector<Value> &operands) {
+    for (auto [number, node] : llvm::enumerate(plan.getNodes())) {
+      if (node.kind != WrittenNode::Operand ||
+          !llvm::is_contained(roles, node.role))
+        continue;
+      arguments[number] = bodyTypes.size();
+      operands.push_back(arrange(node));
+      RankedTensorType type = tensorType(operands.back());
+      bodyTypes.push_back(RankedTensorType::get(
+          type.getShape().take_back(rowRank(node)), type.getElementType()));
+    }
   };
-  for (WrittenProduct &product : products)
-    add(queryTensors, arrange(product.query, {queryDim(), rowDim()}), 1);
-  for (WrittenOperand &operand : queries)
-    add(queryTensors, arrange(operand, {queryDim()}), 0);
-  for (WrittenProduct &product : products)
-    add(keyTensors, arrange(product.keys, {keyDim(), rowDim()}), 2);
-  add(keyTensors, arrange(values, {keyDim(), rowDim()}), 2);
-  for (WrittenOperand &operand : pairs)
-    add(pairTensors, arrange(operand, {queryDim(), keyDim()}), 1);
-  for (WrittenOperand &operand : captures)
-    add(captureTensors, arrange(operand, {}), 0);
+  add({WrittenRole::QueryRow, WrittenRole::QueryNumber}, tensors[0]);
+  add({WrittenRole::KeyRows}, tensors[1]);
+  add({WrittenRole::Pair}, tensors[2]);
+  add({WrittenRole::Capture, WrittenRole::Table}, tensors[3]);
 
-  Value keys = keyTensors.front();
+  Value keys = tensors[1].front();
   Value keyCount = rewriter.createOrFold<tensor::DimOp>(
       loc, keys, tensorType(keys).getRank() - 2);
+  // The axes of the result in the order of the frame.
+  SmallVector<int64_t> order;
+  for (unsigned dim = 0; dim <= plan.getRowDim(); ++dim)
+    if (auto *found = llvm::find(plan.getResultDims(), dim);
+        found != plan.getResultDims().end())
+      order.push_back(found - plan.getResultDims().begin());
+  RankedTensorType type = tensorType(root.getResult(0));
+  Type arranged = RankedTensorType::get(
+      applyPermutation(type.getShape(), order), type.getElementType());
   auto attention = AttentionOp::create(
-      rewriter, loc, valuesProduct->getResultTypes(), queryTensors, keyTensors,
-      pairTensors, captureTensors, bodyTypes,
-      [&](OpBuilder &builder, Location, ValueRange arguments) {
+      rewriter, loc, arranged, tensors[0], tensors[1], tensors[2], tensors[3],
+      bodyTypes, [&](OpBuilder &builder, Location, ValueRange arguments) {
         makeRow(builder, arguments, keyCount);
       });
-  rewriter.replaceOp(valuesProduct, attention.getResults());
-  for (GenericOp op :
-       {softmax.weights, softmax.sum, softmax.powers, softmax.largest})
-    rewriter.eraseOp(op);
-  for (RowStep &step : llvm::reverse(steps))
-    rewriter.eraseOp(step.op);
-  for (WrittenProduct &product : products)
-    rewriter.eraseOp(product.op);
+  Value result = attention.getResult(0);
+  if (!llvm::is_sorted(order)) {
+    // The permutation back.
+    Value empty = root.getOutputs()[0].getDefiningOp()->getOperand(1);
+    result = linalg::TransposeOp::create(rewriter, loc, result, empty,
+                                         invertPermutationVector(order))
+                 ->getResult(0);
+  }
+  rewriter.replaceOp(root, result);
+  for (Operation *op : llvm::reverse(plan.getCovered()))
+    if (op->use_empty())
+      rewriter.eraseOp(op);
 }
 
 namespace {
 struct RaiseAttention : gatefold::impl::RaiseAttentionBase<RaiseAttention> {
-  void runOnOperation() override {
-    SmallVector<ContractOp> all;
-    getOperation().walk([&](ContractOp op) { all.push_back(op); });
-    IRRewriter rewriter(&getContext());
-    auto options = remark::RemarkOpts::name("written-attention")
-                       .category("gf-raise-attention");
-    // What is erased stands before the product that is looked at.
-    for (ContractOp op : all) {
-      AttentionRaise raise(op, rewriter);
-      if (!raise.find())
-        continue;
-      Location loc = op.getLoc();
-      if (const char *reason = raise.match()) {
-        remark::missed(loc, options)
-            << (std::string("attention stays written out: ") + reason);
-        continue;
-      }
-      raise.raise();
-      ++attentionsRaised;
-      remark::passed(loc, options)
-          << "attention that was written out runs over tiles of keys";
-    }
-  }
+  void runOnOperation() override;
 };
 } // namespace
+
+void RaiseAttention::runOnOperation() {
+  auto options = remark::RemarkOpts::name("written-attention")
+                     .category("gf-raise-attention");
+  auto refuse = [&](Location at, const char *reason) {
+    remark::missed(at, options)
+        << (std::string("attention stays written out: ") + reason);
+  };
+  std::deque<WrittenAttention> all;
+  SmallVector<const WrittenAttention *> raised;
+  getOperation().walk([&](ContractOp op) {
+    WrittenAttention attention(op);
+    if (!attention.find())
+      return;
+    if (const char *reason = attention.plan())
+      return refuse(op.getLoc(), reason);
+    all.push_back(std::move(attention));
+  });
+  for (WrittenAttention &attention : all)
+    raised.push_back(&attention);
+  // One that stays may read what another one takes in.
+  for (unsigned next = 0; next < raised.size();) {
+    const char *reason = raised[next]->findOtherReader(raised);
+    if (!reason) {
+      ++next;
+      continue;
+    }
+    refuse(raised[next]->getRoot().getLoc(), reason);
+    raised.erase(raised.begin() + next);
+    next = 0;
+  }
+  IRRewriter rewriter(&getContext());
+  SmallVector<ContractOp> roots;
+  for (const WrittenAttention *attention : raised)
+    roots.push_back(attention->getRoot());
+  for (ContractOp root : roots) {
+    // Operands may be results of one before it.
+    WrittenAttention attention(root);
+    if (!attention.find() || attention.plan())
+      continue;
+    Location loc = root.getLoc();
+    AttentionRaise(attention, rewriter).raise();
+    ++attentionsRaised;
+    remark::passed(loc, options)
+        << "attention that was written out runs over tiles of keys";
+  }
+}

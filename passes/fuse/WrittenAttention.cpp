@@ -1,356 +1,344 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- WrittenAttention.cpp - Attention written out on whole tensors ------===//
+//===- WrittenAttention.cpp - Attention written out on tensors ------------===//
 //
-// Finds two products with a softmax between them, and what is done to each
-// score before the softmax, as steps of one query's row.
+// Finds products of values with weights that come of a softmax of products, and
+// plans the row: what depends on a product is taken in, and so is whatever is
+// computed element by element for each query and key, or from indices alone.
+// Nothing of that size is then stored but what was given so.
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/fuse/WrittenAttention.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/Matchers.h"
-#include "passes/fuse/RaiseAttention.h"
 #include "passes/support/ParameterValues.h"
 
 using namespace mlir;
 using namespace gatefold;
 using linalg::ContractOp;
-using linalg::GenericOp;
-
-// How many values are looked at on the way to a product, at each of them.
-static constexpr unsigned mostSteps = 32;
 
 static RankedTensorType tensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-//===----------------------------------------------------------------------===//
-// The softmax
-//===----------------------------------------------------------------------===//
-
-static bool isNumber(Value value, double number) {
-  APFloat found(0.0f);
-  return matchPattern(value, m_ConstantFloat(&found)) &&
-         found.convertToDouble() == number;
+AffineExpr WrittenAttention::dim(unsigned number) const {
+  return getAffineDimExpr(number, root->getContext());
 }
-
-static bool isFilled(Value value, double number) {
-  auto fill = value.getDefiningOp<linalg::FillOp>();
-  return fill && isNumber(fill.getInputs()[0], number);
+bool WrittenAttention::hasQuery(AffineMap map) const {
+  return map.isFunctionOfDim(getQueryDim());
 }
-
-static const double minusInfinity = -std::numeric_limits<double>::infinity();
-
-/// The axis along which the operation combines its only input, from `initial`;
-/// its other axes are those of the result, in order.
-template <typename CombineOp>
-static std::optional<int64_t> matchReduction(GenericOp op, double initial) {
-  if (!op || op.getNumDpsInputs() != 1 || op.getNumResults() != 1 ||
-      op.getNumReductionLoops() != 1 || !isFilled(op.getOutputs()[0], initial))
-    return std::nullopt;
-  SmallVector<unsigned> reduced;
-  op.getReductionDims(reduced);
-  AffineMap whole = op.getIndexingMapsArray()[0];
+bool WrittenAttention::hasKey(AffineMap map) const {
+  return map.isFunctionOfDim(getKeyDim());
+}
+Type WrittenAttention::getElement() const {
+  return tensorType(root->getResult(0)).getElementType();
+}
+int64_t WrittenAttention::getKeyCount() const {
   std::optional<unsigned> axis =
-      whole.getResultPosition(getAffineDimExpr(reduced[0], op.getContext()));
-  if (!whole.isPermutation() || !axis ||
-      op.getIndexingMapsArray()[1] != whole.dropResult(*axis))
-    return std::nullopt;
-  Block *body = op.getBody();
-  auto combine = dyn_cast<CombineOp>(body->front());
-  if (!combine || body->getOperations().size() != 2 ||
-      body->getTerminator()->getOperand(0) != combine.getResult())
-    return std::nullopt;
-  Value element = body->getArgument(0), result = body->getArgument(1);
-  if ((combine.getLhs() != result || combine.getRhs() != element) &&
-      (combine.getLhs() != element || combine.getRhs() != result))
-    return std::nullopt;
-  return *axis;
-}
-
-/// Whether the operation combines a whole tensor with what is one number along
-/// the axis.
-static bool isAlongAxis(GenericOp op, int64_t axis) {
-  if (!op || op.getNumDpsInputs() != 2 || op.getNumResults() != 1 ||
-      op.getNumParallelLoops() != op.getNumLoops())
-    return false;
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  return maps[0].isIdentity() && maps[2].isIdentity() &&
-         maps[1] == maps[0].dropResult(axis);
-}
-
-/// The value, but `instead` where it is `excepted`: what keeps a row without
-/// keys from being NaN.
-static bool isExcept(Value found, Value value, double excepted,
-                     double instead) {
-  auto select = found.getDefiningOp<arith::SelectOp>();
-  if (!select || select.getFalseValue() != value ||
-      !isNumber(select.getTrueValue(), instead))
-    return false;
-  auto compare = select.getCondition().getDefiningOp<arith::CmpFOp>();
-  return compare && compare.getPredicate() == arith::CmpFPredicate::OEQ &&
-         compare.getLhs() == value && isNumber(compare.getRhs(), excepted);
-}
-
-std::optional<WrittenSoftmax> gatefold::matchSoftmax(Value weights) {
-  WrittenSoftmax found;
-  found.weights = weights.getDefiningOp<GenericOp>();
-  if (!found.weights || found.weights.getNumDpsInputs() != 2)
-    return std::nullopt;
-  found.powers = found.weights.getInputs()[0].getDefiningOp<GenericOp>();
-  found.sum = found.weights.getInputs()[1].getDefiningOp<GenericOp>();
-  if (!found.powers || found.powers.getNumDpsInputs() != 2)
-    return std::nullopt;
-  found.largest = found.powers.getInputs()[1].getDefiningOp<GenericOp>();
-
-  std::optional<int64_t> axis = matchReduction<arith::AddFOp>(found.sum, 0.0);
-  if (!axis ||
-      *axis !=
-          matchReduction<arith::MaximumFOp>(found.largest, minusInfinity) ||
-      found.sum.getInputs()[0] != found.powers.getResult(0) ||
-      found.largest.getInputs()[0] != found.getScores() ||
-      !isAlongAxis(found.powers, *axis) || !isAlongAxis(found.weights, *axis))
-    return std::nullopt;
-  found.axis = *axis;
-
-  Block *powers = found.powers.getBody(), *quotients = found.weights.getBody();
-  auto power =
-      powers->getTerminator()->getOperand(0).getDefiningOp<math::ExpOp>();
-  auto difference =
-      power ? power.getOperand().getDefiningOp<arith::SubFOp>() : nullptr;
-  auto quotient =
-      quotients->getTerminator()->getOperand(0).getDefiningOp<arith::DivFOp>();
-  if (!difference || !quotient ||
-      difference.getLhs() != powers->getArgument(0) ||
-      !isExcept(difference.getRhs(), powers->getArgument(1), minusInfinity,
-                0.0) ||
-      quotient.getLhs() != quotients->getArgument(0) ||
-      !isExcept(quotient.getRhs(), quotients->getArgument(1), 0.0, 1.0))
-    return std::nullopt;
-  return found;
+      weights.map.getResultPosition(dim(getKeyDim()));
+  return tensorType(weights.value).getDimSize(*axis);
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// The frame
 //===----------------------------------------------------------------------===//
 
-/// A product of two tensors that sums over one index and starts at 0.
-static bool isPlainProduct(ContractOp op) {
+bool gatefold::isPlainProduct(ContractOp op) {
   return op && op.getNumResults() == 1 && op.getNumReductionLoops() == 1 &&
          op.getIndexingMapsArray()[2].isProjectedPermutation() &&
          isa<FloatType>(tensorType(op.getResult(0)).getElementType()) &&
          isFilled(op.getOutputs()[0], 0.0);
 }
 
-/// The map of an operand, in terms of the result's axes, and `summed` for the
-/// index that is summed over.
-static AffineMap inTermsOfResult(ContractOp op, unsigned operand,
-                                 unsigned summed, unsigned count) {
-  MLIRContext *context = op.getContext();
-  SmallVector<AffineExpr> places(op.getNumLoops(),
-                                 getAffineDimExpr(summed, context));
-  for (auto [axis, expr] :
-       llvm::enumerate(op.getIndexingMapsArray()[2].getResults()))
-    places[cast<AffineDimExpr>(expr).getPosition()] =
-        getAffineDimExpr(axis, context);
-  return op.getIndexingMapsArray()[operand].replaceDimsAndSymbols(places, {},
-                                                                  count, 0);
+/// The places of an operand of a product, where each loop is an index.
+static AffineMap placesOf(ContractOp op, unsigned operand,
+                          ArrayRef<AffineExpr> loops, unsigned dims) {
+  return op.getIndexingMapsArray()[operand].replaceDimsAndSymbols(loops, {},
+                                                                  dims, 0);
 }
 
-static Value throughTransposes(Value value) {
-  while (auto transpose = value.getDefiningOp<linalg::TransposeOp>())
-    value = transpose.getInput();
-  return value;
-}
-
-Type AttentionRaise::getElement() {
-  return tensorType(valuesProduct.getResult(0)).getElementType();
-}
-
-std::optional<WrittenProduct> AttentionRaise::matchProduct(Value value) {
-  auto op = value.getDefiningOp<ContractOp>();
-  if (!isPlainProduct(op) || op->getBlock() != valuesProduct->getBlock() ||
-      tensorType(value).getRank() != leadRank + 2)
-    return std::nullopt;
-  std::optional<WrittenOperand> query, keys;
-  for (unsigned i = 0; i < 2; ++i) {
-    WrittenOperand operand = {
-        op.getInputs()[i],
-        inTermsOfResult(op, i, rowDim(), /*count=*/leadRank + 3)};
-    if (tensorType(operand.value).getElementType() != getElement() ||
-        !operand.map.isFunctionOfDim(rowDim()) ||
-        operand.map.isFunctionOfDim(queryDim()) ==
-            operand.map.isFunctionOfDim(keyDim()))
-      return std::nullopt;
-    (operand.map.isFunctionOfDim(queryDim()) ? query : keys) = operand;
+/// Sets the frame in which `query` is the loop over the queries.
+bool WrittenAttention::findFrame(unsigned weightsOperand, unsigned query) {
+  SmallVector<AffineMap> maps = root.getIndexingMapsArray();
+  AffineMap ofWeights = maps[weightsOperand];
+  SmallVector<unsigned> rows, leads;
+  for (AffineExpr axis : maps[2].getResults()) {
+    unsigned loop = cast<AffineDimExpr>(axis).getPosition();
+    if (!ofWeights.isFunctionOfDim(loop))
+      rows.push_back(loop);
+    else if (loop != query)
+      leads.push_back(loop);
   }
-  if (!query || !keys || tensorType(value).getElementType() != getElement())
-    return std::nullopt;
-  return WrittenProduct{op, *query, *keys};
-}
-
-const char *AttentionRaise::matchValues() {
-  // In terms of the result: leading axes, the query, a place in the row.
-  unsigned summed = leadRank + 2;
-  Value weights = softmax.weights.getResult(0);
-  unsigned place = valuesProduct.getInputs()[0] == weights ? 0 : 1;
-  AffineMap weightsMap =
-      inTermsOfResult(valuesProduct, place, summed, leadRank + 3);
-  AffineMap valuesMap =
-      inTermsOfResult(valuesProduct, 1 - place, summed, leadRank + 3);
-  MLIRContext *context = rewriter.getContext();
-  SmallVector<AffineExpr> expected;
-  for (unsigned i = 0; i <= leadRank; ++i)
-    expected.push_back(getAffineDimExpr(i, context));
-  expected.push_back(getAffineDimExpr(summed, context));
-  if (weightsMap.getResults() != ArrayRef(expected) ||
-      valuesMap.isFunctionOfDim(queryDim()) ||
-      !valuesMap.isFunctionOfDim(leadRank + 1))
-    return "the values do not run along the keys";
-  values.value = valuesProduct.getInputs()[1 - place];
-  if (tensorType(values.value).getElementType() != getElement())
-    return "the values have another type than the scores";
-  // The key stands before the place in the row, as in the other operands.
-  SmallVector<AffineExpr> order;
-  for (unsigned i = 0; i < leadRank + 3; ++i)
-    order.push_back(getAffineDimExpr(i, context));
-  std::swap(order[leadRank + 1], order[leadRank + 2]);
-  values.map = valuesMap.replaceDimsAndSymbols(order, {}, leadRank + 3, 0);
-  return nullptr;
-}
-
-//===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
-
-bool AttentionRaise::isStep(Value value) {
-  auto op = value.getDefiningOp<GenericOp>();
-  return op && op->getBlock() == valuesProduct->getBlock() &&
-         op.getNumResults() == 1 && op.getNumLoops() == leadRank + 2 &&
-         op.getNumParallelLoops() == op.getNumLoops() &&
-         op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() &&
-         !op.payloadUsesValueFromOperand(op.getDpsInitOperand(0));
-}
-
-bool AttentionRaise::reachesProduct(Value value) {
-  llvm::SetVector<Value> seen;
-  seen.insert(value);
-  for (unsigned i = 0; i < seen.size() && i < mostSteps; ++i) {
-    if (matchProduct(seen[i]))
-      return true;
-    if (!isStep(seen[i]))
-      continue;
-    auto op = seen[i].getDefiningOp<GenericOp>();
-    for (OpOperand *input : op.getDpsInputOperands())
-      if (op.getMatchingIndexingMap(input).isIdentity())
-        seen.insert(input->get());
-  }
-  return false;
-}
-
-bool AttentionRaise::find() {
-  if (!isPlainProduct(valuesProduct) ||
-      valuesProduct->getParentOfType<AttentionOp>())
+  obstacle = rows.empty() ? "the values are one number for each key; give them "
+                            "a dimension of 1"
+             : rows.size() > 1
+                 ? "the values have other leading dimensions than the scores"
+                 : nullptr;
+  if (rows.empty())
     return false;
-  for (Value input : valuesProduct.getInputs()) {
-    std::optional<WrittenSoftmax> found =
-        matchSoftmax(throughTransposes(input));
-    if (!found || found->weights->getBlock() != valuesProduct->getBlock() ||
-        tensorType(found->getScores()).getRank() < 2)
+  leadRank = leads.size();
+  SmallVector<AffineExpr> loops(root.getNumLoops(), dim(getKeyDim()));
+  for (auto [index, lead] : llvm::enumerate(leads))
+    loops[lead] = dim(index);
+  loops[query] = dim(getQueryDim());
+  loops[rows.back()] = dim(getRowDim());
+  resultDims.clear();
+  for (AffineExpr axis : maps[2].getResults())
+    resultDims.push_back(
+        cast<AffineDimExpr>(loops[cast<AffineDimExpr>(axis).getPosition()])
+            .getPosition());
+  unsigned dims = leadRank + 3;
+  weights = {root.getInputs()[weightsOperand],
+             placesOf(root, weightsOperand, loops, dims)};
+  values = {root.getInputs()[1 - weightsOperand],
+            placesOf(root, 1 - weightsOperand, loops, dims)};
+  sources.clear();
+  looked.clear();
+  return true;
+}
+
+/// Whether the weights are made of powers of a product, and of a sum: a softmax
+/// that somebody wrote in operations of their own.
+bool WrittenAttention::hasPowersOverSum() {
+  SmallVector<WrittenElement> work = {weights};
+  llvm::DenseSet<Value> seen;
+  bool hasPowers = false, hasQuotient = false, hasSum = false;
+  while (!work.empty()) {
+    WrittenElement element = work.pop_back_val();
+    if (!seen.insert(element.value).second)
       continue;
-    softmax = *found;
-    leadRank = tensorType(found->getScores()).getRank() - 2;
-    return reachesProduct(softmax.getScores());
+    const Source &source = look(element);
+    auto op = element.value.getDefiningOp<linalg::GenericOp>();
+    if (op && source.kind == Source::Step && source.hasProduct) {
+      hasPowers |= !op.getBody()->getOps<math::ExpOp>().empty();
+      hasQuotient |= !op.getBody()->getOps<arith::DivFOp>().empty();
+    }
+    hasSum |= op && source.kind == Source::Unknown &&
+              op.getNumReductionLoops() == 1 && !hasKey(element.map);
+    llvm::append_range(work, source.inputs);
   }
+  if (!hasPowers || !hasQuotient || !hasSum)
+    return false;
+  obstacle = "its weights are powers over their sum, which is no softmax in a "
+             "row that sees no key; write softmax(..)";
+  return true;
+}
+
+bool WrittenAttention::find() {
+  if (!isPlainProduct(root) || root->getParentOfType<AttentionOp>())
+    return false;
+  SmallVector<AffineMap> maps = root.getIndexingMapsArray();
+  for (unsigned operand = 0; operand < 2; ++operand)
+    // Of the indices that the values lack, the last one that is no head.
+    for (AffineExpr axis : llvm::reverse(maps[2].getResults())) {
+      unsigned loop = cast<AffineDimExpr>(axis).getPosition();
+      if (!maps[operand].isFunctionOfDim(loop) ||
+          maps[1 - operand].isFunctionOfDim(loop) || !findFrame(operand, loop))
+        continue;
+      const Source &source = look(weights);
+      if (source.hasProduct && (source.hasSoftmax || hasPowersOverSum()))
+        return true;
+    }
   return false;
 }
 
-static bool isReadBy(Value value, ArrayRef<Operation *> readers) {
-  return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    return llvm::is_contained(readers, user);
-  });
+//===----------------------------------------------------------------------===//
+// The row
+//===----------------------------------------------------------------------===//
+
+unsigned WrittenAttention::add(WrittenNode node) {
+  nodes.push_back(std::move(node));
+  return nodes.size() - 1;
 }
 
-const char *AttentionRaise::match() {
-  if (softmax.axis != keyDim() ||
-      !llvm::is_contained(valuesProduct.getInputs(),
-                          softmax.weights.getResult(0)))
-    return "the softmax does not run along the keys";
-  if (!isReadBy(softmax.weights.getResult(0), valuesProduct.getOperation()) ||
-      valuesProduct.getInputs()[0] == valuesProduct.getInputs()[1])
-    return "the weights are needed themselves, too";
-  Operation *powers = softmax.powers, *sum = softmax.sum,
-            *largest = softmax.largest, *weights = softmax.weights;
-  if (!isReadBy(powers->getResult(0), {sum, weights}) ||
-      !isReadBy(sum->getResult(0), weights) ||
-      !isReadBy(largest->getResult(0), powers))
-    return "the maximum or the sum of a row is needed, too";
-  if (!isReadBy(softmax.getScores(), {largest, powers}))
-    return "the scores are needed themselves, too";
-  if (tensorType(softmax.getScores()).getElementType() != getElement())
-    return "the scores have another type than the result";
-  if (tensorType(valuesProduct.getResult(0)).getRank() != leadRank + 2)
-    return "the values have other leading dimensions than the scores";
-  if (const char *reason = matchValues())
+const char *WrittenAttention::plan() {
+  if (obstacle)
+    return obstacle;
+  if (tensorType(values.value).getElementType() != getElement() ||
+      tensorType(weights.value).getElementType() != getElement())
+    return "the values have another type than the scores";
+  if (const char *reason = planElement(weights, weightsNode))
     return reason;
-  return planScores(softmax.getScores(), scores);
+  if (!nodes[weightsNode].isAlongKeys)
+    return "the weights are the same for all keys";
+  return planOperand(values, WrittenRole::KeyRows, valuesNode);
 }
 
-const char *AttentionRaise::planScores(Value value, RowValue &result) {
-  if (std::optional<WrittenProduct> product = matchProduct(value)) {
-    if (dependsOnParametersOnly(product->keys.value))
-      return "the keys are parameters, of which a product packs panels";
-    result = {RowValue::Product, unsigned(products.size())};
-    products.push_back(*product);
+/// Whether the row computes it: a product and what is made of it, what would
+/// else be stored for each query and key, and what costs no operand.
+bool WrittenAttention::isInRow(WrittenElement element,
+                               const Source &source) const {
+  if (source.hasProduct || source.kind == Source::Number)
+    return true;
+  if (source.kind == Source::Unknown || source.hasLeadIndex)
+    return false;
+  bool ofQuery = hasQuery(element.map), ofKey = hasKey(element.map);
+  bool isPair = ofQuery && ofKey;
+  if (source.kind == Source::Softmax)
+    return isPair &&
+           element.map.getResult(source.softmax.axis) == dim(getKeyDim());
+  return isPair || (source.isOfIndices && (ofQuery || ofKey));
+}
+
+const char *WrittenAttention::planElement(WrittenElement element,
+                                          unsigned &node) {
+  auto known = planned.find({element.value, element.map});
+  if (known != planned.end()) {
+    node = known->second;
     return nullptr;
   }
-  RowStep step = {value.getDefiningOp<GenericOp>(), {}};
-  bool hasLeadIndex = llvm::any_of(
-      step.op.getBody()->getOps<linalg::IndexOp>(),
-      [&](linalg::IndexOp index) { return index.getDim() < leadRank; });
-  if (hasLeadIndex)
-    return "a score depends on its leading index";
-  bool readsMore = llvm::any_of(*step.op.getBody(), [](Operation &op) {
-    return !isMemoryEffectFree(&op) || op.getNumRegions() != 0 ||
-           llvm::any_of(op.getOperandTypes(), llvm::IsaPred<ShapedType>);
-  });
-  if (readsMore)
-    return "a score is computed from more than its element";
-  for (OpOperand *input : step.op.getDpsInputOperands()) {
-    RowValue operand = {RowValue::Pair, 0};
-    if (const char *reason = planOperand(input, operand))
-      return reason;
-    step.inputs.push_back(operand);
+  const Source &source = look(element);
+  const char *reason = isInRow(element, source)
+                           ? planSource(element, source, node)
+                           : planOperand(element, node);
+  if (!reason)
+    planned[{element.value, element.map}] = node;
+  return reason;
+}
+
+const char *WrittenAttention::planSource(WrittenElement element,
+                                         const Source &source, unsigned &node) {
+  Operation *op = element.value.getDefiningOp();
+  WrittenNode made;
+  made.op = op;
+  if (source.hasLeadIndex)
+    return "a score depends on its leading index; give it as a tensor of one "
+           "number for each";
+  if (source.hasProduct)
+    covered.insert(op);
+  if (source.kind == Source::View)
+    return planElement(source.inputs.front(), node);
+  if (source.kind == Source::Number) {
+    made.kind = WrittenNode::Number;
+    made.element = source.inputs.front();
+    node = add(made);
+    return nullptr;
   }
-  result = {RowValue::Step, unsigned(steps.size())};
-  steps.push_back(step);
+  if (source.kind == Source::Product) {
+    made.kind = WrittenNode::Product;
+    made.isAlongKeys = true;
+    auto [query, keys] = std::tie(source.inputs[0], source.inputs[1]);
+    if (dependsOnParametersOnly(keys.value))
+      return "the keys are parameters, of which a product packs panels";
+    made.inputs.resize(2);
+    if (const char *reason =
+            planOperand(query, WrittenRole::QueryRow, made.inputs[0]))
+      return reason;
+    if (const char *reason =
+            planOperand(keys, WrittenRole::KeyRows, made.inputs[1]))
+      return reason;
+    node = add(made);
+    return nullptr;
+  }
+  if (source.kind == Source::Softmax) {
+    WrittenSoftmax softmax = source.softmax;
+    if (element.map.getResult(softmax.axis) != dim(getKeyDim()))
+      return "the softmax does not run along the keys, which the product with "
+             "the values sums over";
+    if (tensorType(softmax.getScores()).getElementType() != getElement())
+      return "the scores have another type than the result";
+    made.kind = WrittenNode::Softmax;
+    made.isAlongKeys = true;
+    made.inputs.resize(1);
+    if (const char *reason = planElement(source.inputs.front(), made.inputs[0]))
+      return reason;
+    if (!nodes[made.inputs[0]].isAlongKeys)
+      return "the scores are the same for all keys";
+    if (source.hasProduct)
+      for (Operation *part : {softmax.largest, softmax.powers, softmax.sum})
+        covered.insert(part);
+    node = add(made);
+    return nullptr;
+  }
+  made.kind = WrittenNode::Step;
+  made.loops = source.loops;
+  for (linalg::IndexOp index :
+       cast<linalg::GenericOp>(op).getBody()->getOps<linalg::IndexOp>())
+    made.isAlongKeys |= made.loops[index.getDim()] == dim(getKeyDim());
+  for (WrittenElement input : source.inputs) {
+    made.inputs.emplace_back();
+    if (const char *reason = planElement(input, made.inputs.back()))
+      return reason;
+    made.isAlongKeys |= nodes[made.inputs.back()].isAlongKeys;
+  }
+  for (Value table : source.tables) {
+    made.inputs.emplace_back();
+    WrittenElement whole = {
+        table, AffineMap::get(leadRank + 3, 0, table.getContext())};
+    if (const char *reason =
+            planOperand(whole, WrittenRole::Table, made.inputs.back()))
+      return reason;
+  }
+  node = add(made);
   return nullptr;
 }
 
-const char *AttentionRaise::planOperand(OpOperand *input, RowValue &result) {
-  auto op = cast<GenericOp>(input->getOwner());
-  AffineMap map = op.getMatchingIndexingMap(input);
-  if (map.isIdentity() && reachesProduct(input->get())) {
-    if (!input->get().hasOneUse())
-      return "the scores are needed themselves, too";
-    return planScores(input->get(), result);
-  }
+const char *WrittenAttention::planOperand(WrittenElement element,
+                                          unsigned &node) {
+  return planOperand(element,
+                     hasKey(element.map)     ? WrittenRole::Pair
+                     : hasQuery(element.map) ? WrittenRole::QueryNumber
+                                             : WrittenRole::Capture,
+                     node);
+}
+
+const char *WrittenAttention::planOperand(WrittenElement element,
+                                          WrittenRole role, unsigned &node) {
+  for (auto [number, known] : llvm::enumerate(nodes))
+    if (known.kind == WrittenNode::Operand && known.role == role &&
+        known.element.value == element.value &&
+        known.element.map == element.map) {
+      node = number;
+      return nullptr;
+    }
   // Each index once, or the only element of an axis.
-  if (!map.isProjectedPermutation(/*allowZeroInResults=*/true))
+  bool isElement =
+      element.map.isProjectedPermutation(/*allowZeroInResults=*/true);
+  for (auto [axis, place] : llvm::enumerate(element.map.getResults()))
+    isElement &= isa<AffineDimExpr>(place) ||
+                 tensorType(element.value).getDimSize(axis) == 1;
+  if (!isElement)
     return "an operand is not read element by element";
-  for (auto [axis, expr] : llvm::enumerate(map.getResults()))
-    if (isa<AffineConstantExpr>(expr) &&
-        tensorType(input->get()).getDimSize(axis) != 1)
-      return "an operand is not read element by element";
-  bool hasQuery = map.isFunctionOfDim(queryDim()),
-       hasKey = map.isFunctionOfDim(keyDim());
-  SmallVector<WrittenOperand> &all = hasKey     ? pairs
-                                     : hasQuery ? queries
-                                                : captures;
-  result = {hasKey     ? RowValue::Pair
-            : hasQuery ? RowValue::Query
-                       : RowValue::Capture,
-            unsigned(all.size())};
-  all.push_back({input->get(), map});
+  WrittenNode made;
+  made.kind = WrittenNode::Operand;
+  made.role = role;
+  made.element = element;
+  made.isAlongKeys = role == WrittenRole::Pair;
+  node = add(made);
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Other readers
+//===----------------------------------------------------------------------===//
+
+bool WrittenAttention::takesIn(Operation *op, Operation *reader) const {
+  return covered.contains(op) && (covered.contains(reader) || reader == root);
+}
+
+const char *WrittenAttention::findOtherReader(
+    ArrayRef<const WrittenAttention *> raised) const {
+  for (Operation *op : covered) {
+    bool isTakenIn = values.value.getDefiningOp() != op;
+    for (Operation *reader : op->getUsers())
+      isTakenIn &= llvm::any_of(raised, [&](const WrittenAttention *other) {
+        return other->takesIn(op, reader);
+      });
+    if (isTakenIn)
+      continue;
+    if (op == weights.value.getDefiningOp())
+      return "the weights are needed themselves, too; an 'attention' gives "
+             "them as one more result with weights=true";
+    for (const WrittenNode &node : nodes) {
+      if (node.kind != WrittenNode::Softmax)
+        continue;
+      WrittenSoftmax softmax = *matchSoftmax(node.op->getResult(0));
+      if (op == softmax.largest || op == softmax.sum || op == softmax.powers)
+        return "the maximum or the sum of a row is needed, too; an "
+               "'attention' gives their logarithm with lse=true";
+    }
+    return "the scores are needed themselves, too; what reads them as well "
+           "may stand in an 'attention'";
+  }
   return nullptr;
 }

@@ -12,24 +12,76 @@ from halves import assert_near, rounded
 WIDTH, VALUES, HEADS = 5, 3, 2
 SIZES = [(1, 1, 1), (2, 3, 7), (3, 17, 65), (1, 64, 1), (2, 1, 17), (2, 0, 5), (2, 4, 0), (0, 3, 3)]
 INPUTS = f"""queries: [N, B, {HEADS}, T, {WIDTH}], k: [B, {HEADS}, S, {WIDTH}], v: [B, {HEADS}, S, {VALUES}], turned: [B, {HEADS}, {VALUES}, S],
-  bias: [T, S], mask: bool[B, 1, 1, S], slope: [{HEADS}, 1, 1], shift: [B, {HEADS}, T, 1]"""
+  bias: [T, S], mask: bool[B, 1, 1, S], slope: [{HEADS}, 1, 1], shift: [B, {HEADS}, T, 1],
+  length: i64[B], past: i64[B], query_part: i64[B, T], key_part: i64[B, S], table: [9]"""
+ROW, COLUMN = "arange(T)[:, None]", "arange(S)[None, :]"
 
-# name: a text, and its scores in NumPy, of which -inf hides a key. Each has queries of its
-# own, since equal products would become one that all read.
+
+def where(condition, scores):
+    return numpy.where(condition, scores, -numpy.inf)
+
+
+# name: a text, and its weights in NumPy, where a score of -inf hides a key. Each has queries
+# of its own, since equal products would become one that all read.
 WRITTEN = {
-    "plain": ("softmax(q @ k.T) @ v", lambda n: n["s"]),
-    "scaled": ("softmax(q @ k.T / sqrt(5)) @ v", lambda n: n["s"] / numpy.sqrt(5)),
-    "before": ("softmax((q * 0.3) @ k.T) @ v", lambda n: n["s"] * 0.3),
-    "turned": ("softmax(q @ k.T) @ turned.T", lambda n: n["s"]),
-    "biased": ("softmax(0.5 * (q @ k.T) + bias) @ v", lambda n: 0.5 * n["s"] + n["bias"]),
-    "masked": ("softmax(q @ k.T, where=mask) @ v", lambda n: numpy.where(n["mask"], n["s"], -numpy.inf)),
-    "hidden": ("softmax(where(mask, q @ k.T, -inf)) @ v", lambda n: numpy.where(n["mask"], n["s"], -numpy.inf)),
+    "plain": ("softmax(q @ k.T) @ v", lambda n: softmax(n["s"])),
+    "scaled": ("softmax(q @ k.T / sqrt(5)) @ v", lambda n: softmax(n["s"] / numpy.sqrt(5))),
+    "before": ("softmax((q * 0.3) @ k.T) @ v", lambda n: softmax(n["s"] * 0.3)),
+    "turned": ("softmax(q @ k.T) @ turned.T", lambda n: softmax(n["s"])),
+    "biased": ("softmax(0.5 * (q @ k.T) + bias) @ v", lambda n: softmax(0.5 * n["s"] + n["bias"])),
+    "masked": ("softmax(q @ k.T, where=mask) @ v", lambda n: softmax(where(n["mask"], n["s"]))),
+    "hidden": ("softmax(where(mask, q @ k.T, -inf)) @ v", lambda n: softmax(where(n["mask"], n["s"]))),
     "mixed": ("softmax(slope * tanh(q @ k.T) - shift) @ v",
-              lambda n: n["slope"] * numpy.tanh(n["s"]) - n["shift"]),
-    "twice": ("softmax(q @ k.T + (q * 0.1) @ (2 * k).T) @ v", lambda n: 1.2 * n["s"]),
-    "causal": ("softmax(where(arange(T)[:, None] >= arange(S)[None, :], q @ k.T, -inf)) @ v",
-               lambda n: numpy.where(numpy.tri(*n["s"].shape[-2:], dtype=bool), n["s"], -numpy.inf)),
+              lambda n: softmax(n["slope"] * numpy.tanh(n["s"]) - n["shift"])),
+    "twice": ("softmax(q @ k.T + (q * 0.1) @ (2 * k).T) @ v", lambda n: softmax(1.2 * n["s"])),
+    # Comparisons of indices.
+    "causal": (f"softmax(where({ROW} >= {COLUMN}, q @ k.T, -inf)) @ v",
+               lambda n: softmax(where(n["row"] >= n["column"], n["s"]))),
+    "aligned": (f"softmax(where({COLUMN} <= {ROW} + (S - T), q @ k.T / 2, -inf)) @ v",
+                lambda n: softmax(where(n["column"] <= n["row"] + n["S"] - n["T"], n["s"] / 2))),
+    "added": (f"softmax(q @ k.T + where({ROW} >= {COLUMN}, 0, -inf)) @ v",
+              lambda n: softmax(where(n["row"] >= n["column"], n["s"]))),
+    "finite": (f"softmax(q @ k.T + where({ROW} >= {COLUMN}, 0, -1000000000)) @ v",
+               lambda n: softmax(n["s"] + numpy.where(n["row"] >= n["column"], 0, -1e9))),
+    "window": (f"softmax(q @ k.T, where={COLUMN} <= {ROW} and {ROW} - {COLUMN} < 4) @ v",
+               lambda n: softmax(where((n["column"] <= n["row"]) & (n["row"] - n["column"] < 4), n["s"]))),
+    "recent": (f"softmax(where({ROW} - {COLUMN} > 3, -inf, q @ k.T)) @ v",
+               lambda n: softmax(where(n["row"] - n["column"] <= 3, n["s"]))),
+    "band": (f"softmax(where(abs({ROW} - {COLUMN}) < 3, q @ k.T, -inf)) @ v",
+             lambda n: softmax(where(abs(n["row"] - n["column"]) < 3, n["s"]))),
+    "lengths": (f"softmax(q @ k.T, where=({COLUMN} < length[:, None])[:, None, None]) @ v",
+                lambda n: softmax(where(n["column"] < n["length"], n["s"]))),
+    "cached": (f"softmax(where({COLUMN}[None, None] <= {ROW}[None, None] + past[:, None, None, None], q @ k.T, -inf)) @ v",
+               lambda n: softmax(where(n["column"] <= n["row"] + n["past"], n["s"]))),
+    "either": (f"softmax(q @ k.T, where={COLUMN} <= {ROW} or {COLUMN} < 2) @ v",
+               lambda n: softmax(where((n["column"] <= n["row"]) | (n["column"] < 2), n["s"]))),
+    "slopes": (f"softmax(q @ k.T - slope * abs({ROW} - {COLUMN})) @ v",
+               lambda n: softmax(n["s"] - n["slope"] * abs(n["row"] - n["column"]))),
+    "looked_up": (f"softmax(q @ k.T + take(table, clamp({COLUMN} - {ROW}, -4, 4) + 4)) @ v",
+                  lambda n: softmax(n["s"] + n["table"][numpy.clip(n["column"] - n["row"], -4, 4) + 4])),
+    "parts": ("softmax(q @ k.T, where=(query_part[:, :, None] == key_part[:, None, :])[:, None]) @ v",
+              lambda n: softmax(where(n["query_part"] == n["key_part"], n["s"]))),
+    # Several softmaxes.
+    "differing": ("(softmax(q @ k.T) - slope * softmax((q * 0.3) @ (2 * k).T)) @ v",
+                  lambda n: softmax(n["s"]) - n["slope"] * softmax(0.6 * n["s"])),
+    "of_one": ("(softmax(q @ k.T) - shift * softmax(0.5 * (q @ k.T))) @ v",
+               lambda n: softmax(n["s"]) - n["shift"] * softmax(0.5 * n["s"])),
+    "three": ("(softmax(q @ k.T) + (0.3 * softmax(2 * (q @ k.T)) - softmax(0 * (q @ k.T)))) @ v",
+              lambda n: softmax(n["s"]) + 0.3 * softmax(2 * n["s"]) - softmax(0 * n["s"])),
+    "half_causal": (f"(softmax(where({ROW} >= {COLUMN}, q @ k.T, -inf)) - 0.5 * softmax(q @ k.T)) @ v",
+                    lambda n: softmax(where(n["row"] >= n["column"], n["s"])) - 0.5 * softmax(n["s"])),
+    "both_causal": (f"(softmax(where({ROW} >= {COLUMN}, q @ k.T, -inf)) - 0.5 * softmax(where({COLUMN} <= {ROW}, 2 * (q @ k.T), -inf))) @ v",
+                    lambda n: softmax(where(n["row"] >= n["column"], n["s"])) - 0.5 * softmax(where(n["row"] >= n["column"], 2 * n["s"]))),
+    "apart": ("softmax(q @ k.T) @ v - shift * (softmax(0.5 * (q @ k.T)) @ v)",
+              lambda n: softmax(n["s"]) - n["shift"] * softmax(0.5 * n["s"])),
+    # Turned around.
+    "keys_first": ("softmax((k @ q.T).T) @ v", lambda n: softmax(n["s"])),
+    "columns": ("softmax(k @ q.T, axis=2).T @ v", lambda n: softmax(n["s"])),
+    "values_first": ("(v.T @ softmax(q @ k.T).T).T", lambda n: softmax(n["s"])),
+    "heads_first": ("permute(softmax(permute(q, (1, 0, 2, 3)) @ permute(k, (1, 0, 3, 2))) @ permute(v, (1, 0, 2, 3)), (1, 0, 2, 3))",
+                    lambda n: softmax(n["s"])),
 }  # fmt: skip
+ATTENTIONS = len(WRITTEN) + 1  # One of them is two.
 
 
 def softmax(scores):
@@ -68,22 +120,39 @@ def inputs_of(generator, batch, queries, keys):
         "shift": normal((batch, HEADS, queries, 1)),
     }
     given["turned"] = given["v"].swapaxes(-1, -2).copy()
-    return {name: array.astype(numpy.float32) for name, array in given.items()} | {"mask": mask}
+    given["table"] = normal(9)
+    integers = {
+        # Also beyond the keys, and before them.
+        "length": generator.integers(-1, keys + 3, batch),
+        "past": generator.integers(-3, keys + 1, batch),
+        "query_part": generator.integers(0, 3, (batch, queries)),
+        "key_part": generator.integers(0, 3, (batch, keys)),
+    }
+    return {name: array.astype(numpy.float32) for name, array in given.items()} | {"mask": mask} | integers
 
 
 def expected_of(given):
     n = {name: a.astype(numpy.float64) if a.dtype.kind == "f" else a for name, a in given.items()}
-    for name, (_, scores), q in zip(WRITTEN, WRITTEN.values(), n["queries"]):
+    n["T"], n["S"] = n["bias"].shape
+    n["row"], n["column"] = numpy.arange(n["T"])[:, None], numpy.arange(n["S"])[None, :]
+    for name in ("length", "past"):
+        n[name] = n[name][:, None, None, None]
+    n["query_part"], n["key_part"] = n["query_part"][:, None, :, None], n["key_part"][:, None, None, :]
+    for name, (_, weights), q in zip(WRITTEN, WRITTEN.values(), n["queries"]):
         n["s"] = q @ n["k"].swapaxes(-1, -2)
-        yield name, softmax(scores(n)) @ n["v"]
+        yield name, weights(n) @ n["v"]
 
 
 def test_each_becomes_an_attention(tmp_path):
     (tmp_path / "m.gf").write_text(text())
     command = [GATEFOLD, "compile", tmp_path / "m.gf", "--emit", "fuse", "-o", "-"]
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert found.count("= gf.attention ") == len(WRITTEN) + 1
+    attentions = [line for line in found.splitlines() if "= gf.attention " in line]
+    assert len(attentions) == ATTENTIONS + 1
     assert "linalg.contract" not in found
+    # What is given for queries and keys alone.
+    assert sum("pairs(" in line for line in attentions) == 4
+    assert "tensor<?x?xi1>" not in found and "tensor<?x?xi64>" not in found.split("gf.attention")[1]
 
 
 @pytest.mark.parametrize("path", [[], ["--naive"]], ids=["fast", "naive"])
@@ -134,7 +203,8 @@ def test_one_order_of_bits(compiler):
     library = compiler.library(text()).prepare({})
     given = inputs_of(numpy.random.default_rng(175), 3, 33, 70)
     one, *others = [library.context(threads).run(**given) for threads in (1, 2, 3, 7)]
-    apart = {n: a[1:2] if n in ("k", "v", "turned", "mask", "shift") else a for n, a in given.items()}
+    shared = ("queries", "bias", "slope", "table")
+    apart = {n: a if n in shared else a[1:2] for n, a in given.items()}
     apart["queries"] = given["queries"][:, 1:2]
     others.append(library.run(**apart))
     for name in one:
@@ -144,15 +214,21 @@ def test_one_order_of_bits(compiler):
 
 
 def test_memory_grows_with_the_queries_alone(compiler):
-    """No matrix of scores: 64 MiB of them at the largest size."""
+    """No matrix of scores, nor one that a text makes of indices: 256 MiB at the largest size."""
+    scores = ["s", "where({c}, s, -inf)", "s + where({c}, 0, -1000000000)", "s + take(table, clamp(j - i, -4, 4) + 4)"]
+    maps = [f"softmax({text.format(c='j <= i')})" for text in scores] + ["softmax(s) - 0.5 * softmax(2 * s)"]
+    lines = "".join(
+        f"  s = {index + 1} * (q @ k.T)\n  y = y + ({text}) @ v\n" for index, text in enumerate(maps)
+    )
     library = compiler.library(
-        "model m(q: [T, 64], k: [S, 64], v: [S, 64]) -> [T, 64] {\n"
-        "  return softmax(q @ k.T / 8) @ v\n}\n"
+        "model m(q: [T, 64], k: [S, 64], v: [S, 64], table: [9]) -> [T, 64] {\n"
+        f"  i = arange(T)[:, None]\n  j = arange(S)[None, :]\n  y = 0\n{lines}  return y\n}}\n"
     ).prepare({})
     context = library.context()
     sizes = {}
-    for size in (1024, 4096):
+    for size in (2048, 8192):
         array = numpy.zeros((size, 64), numpy.float32)
-        sizes[size] = context.workspace_size(q=array, k=array, v=array)
-    assert sizes[4096] < 8 << 20, sizes
-    assert sizes[4096] < 4.4 * sizes[1024], sizes
+        given = {"q": array, "k": array, "v": array, "table": numpy.zeros(9, numpy.float32)}
+        sizes[size] = context.workspace_size(**given)
+    assert sizes[8192] < 16 << 20, sizes
+    assert sizes[8192] < 4.4 * sizes[2048], sizes

@@ -50,9 +50,58 @@ func.func private @softmax(%s: tensor<2x?x?xf32>) -> tensor<2x?x?xf32> {
   return %w : tensor<2x?x?xf32>
 }
 
+#columns = affine_map<(d0, d1, d2) -> (d0, d2, d1)>
+#column = affine_map<(d0, d1, d2) -> (d0, d2)>
+
+// Along the axis before it.
+func.func private @softmax_of_columns(%s: tensor<2x?x?xf32>) -> tensor<2x?x?xf32> {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %least = arith.constant 0xFF800000 : f32
+  %t = tensor.dim %s, %c1 : tensor<2x?x?xf32>
+  %n = tensor.dim %s, %c2 : tensor<2x?x?xf32>
+  %er = tensor.empty(%n) : tensor<2x?xf32>
+  %ew = tensor.empty(%t, %n) : tensor<2x?x?xf32>
+  %fl = linalg.fill ins(%least : f32) outs(%er : tensor<2x?xf32>) -> tensor<2x?xf32>
+  %fz = linalg.fill ins(%zero : f32) outs(%er : tensor<2x?xf32>) -> tensor<2x?xf32>
+  %m = linalg.generic {indexing_maps = [#columns, #row], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%s : tensor<2x?x?xf32>) outs(%fl : tensor<2x?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.maximumf %o, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<2x?xf32>
+  %e = linalg.generic {indexing_maps = [#whole, #column, #whole], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s, %m : tensor<2x?x?xf32>, tensor<2x?xf32>) outs(%ew : tensor<2x?x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %none = arith.cmpf oeq, %b, %least : f32
+    %top = arith.select %none, %zero, %b : f32
+    %d = arith.subf %a, %top : f32
+    %r = math.exp %d : f32
+    linalg.yield %r : f32
+  } -> tensor<2x?x?xf32>
+  %l = linalg.generic {indexing_maps = [#columns, #row], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%e : tensor<2x?x?xf32>) outs(%fz : tensor<2x?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %o, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<2x?xf32>
+  %w = linalg.generic {indexing_maps = [#whole, #column, #whole], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%e, %l : tensor<2x?x?xf32>, tensor<2x?xf32>) outs(%ew : tensor<2x?x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %none = arith.cmpf oeq, %b, %zero : f32
+    %total = arith.select %none, %one, %b : f32
+    %r = arith.divf %a, %total : f32
+    linalg.yield %r : f32
+  } -> tensor<2x?x?xf32>
+  return %w : tensor<2x?x?xf32>
+}
+
 #left = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
 #right = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
 #turned = affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>
+#columns_of_values = affine_map<(d0, d1, d2, d3) -> (d0, d3, d1)>
 #shared_keys = affine_map<(d0, d1, d2, d3) -> (d2, d3)>
 #shared_values = affine_map<(d0, d1, d2, d3) -> (d3, d2)>
 #out = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
@@ -202,4 +251,108 @@ func.func @shared(%q: tensor<2x?x8xf32>, %k: tensor<?x8xf32>, %p: tensor<2x?x8xf
   %y = linalg.contract indexing_maps = [#left, #shared_values, #out]
       ins(%w, %v : tensor<2x?x?xf32>, tensor<?x6xf32>) outs(%y_z : tensor<2x?x6xf32>) -> tensor<2x?x6xf32>
   return %y : tensor<2x?x6xf32>
+}
+
+// Keys come first, each has a column of weights, and these lie the other way: axes alone.
+// CHECK-LABEL: func @turned
+// CHECK-SAME: %[[Q:.*]]: tensor<2x?x8xf32>, %[[K:.*]]: tensor<2x?x8xf32>, %[[V:.*]]: tensor<2x?x6xf32>
+func.func @turned(%q: tensor<2x?x8xf32>, %k: tensor<2x?x8xf32>, %v: tensor<2x?x6xf32>) -> tensor<2x6x?xf32> {
+  // CHECK: %[[Y:.*]] = gf.attention queries(%[[Q]] : {{.*}}) keys(%[[K]], %[[V]] : {{.*}}) -> tensor<2x?x6xf32>
+  // CHECK: linalg.transpose ins(%[[Y]] : {{.*}} permutation = [0, 2, 1]
+  // CHECK-NOT: linalg.contract
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %t = tensor.dim %q, %c1 : tensor<2x?x8xf32>
+  %n = tensor.dim %k, %c1 : tensor<2x?x8xf32>
+  %s_e = tensor.empty(%n, %t) : tensor<2x?x?xf32>
+  %s_z = linalg.fill ins(%zero : f32) outs(%s_e : tensor<2x?x?xf32>) -> tensor<2x?x?xf32>
+  %s = linalg.contract indexing_maps = [#left, #turned, #out]
+      ins(%k, %q : tensor<2x?x8xf32>, tensor<2x?x8xf32>) outs(%s_z : tensor<2x?x?xf32>) -> tensor<2x?x?xf32>
+  %w = call @softmax_of_columns(%s) : (tensor<2x?x?xf32>) -> tensor<2x?x?xf32>
+  %y_e = tensor.empty(%t) : tensor<2x6x?xf32>
+  %y_z = linalg.fill ins(%zero : f32) outs(%y_e : tensor<2x6x?xf32>) -> tensor<2x6x?xf32>
+  %y = linalg.contract indexing_maps = [#columns_of_values, #right, #out]
+      ins(%v, %w : tensor<2x?x6xf32>, tensor<2x?x?xf32>) outs(%y_z : tensor<2x6x?xf32>) -> tensor<2x6x?xf32>
+  return %y : tensor<2x6x?xf32>
+}
+
+// A mask from indices, and a table that is looked up, are computed in the row; two softmaxes of one
+// product share it.
+// CHECK-LABEL: func @several
+// CHECK-SAME: %[[TABLE:[^:]*]]: tensor<9xf32>
+func.func @several(%q: tensor<2x?x8xf32>, %k: tensor<2x?x8xf32>, %v: tensor<2x?x6xf32>, %table: tensor<9xf32>) -> tensor<2x?x6xf32> {
+  // CHECK-NOT: tensor<?x?x
+  // CHECK: gf.attention queries(%{{.*}} : tensor<2x?x8xf32>) keys(%{{.*}} : {{.*}}) captures(%[[TABLE]] : tensor<9xf32>)
+  // CHECK: ^row(%{{.*}}, %[[T:capture[^:]*]]: tensor<9xf32>, %[[ROW:.*]]: index, %{{.*}}: index):
+  // CHECK: %[[S:.*]] = gf.row_scores
+  // CHECK: %[[BIAS:.*]] = linalg.generic
+  // CHECK: arith.remui %{{.*}}
+  // CHECK: tensor.extract %[[T]]
+  // CHECK: %[[SUM:.*]] = linalg.generic {{.*}} ins(%[[S]], %[[BIAS]] :
+  // CHECK: %[[ONE:.*]] = gf.row_softmax %[[SUM]]
+  // CHECK: %[[OTHER:.*]] = gf.row_softmax %[[S]]
+  // CHECK: %[[W:.*]] = linalg.generic {{.*}} ins(%[[ONE]], %[[OTHER]] :
+  // CHECK: gf.row_values %[[W]]
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %zero = arith.constant 0.0 : f32
+  %t = tensor.dim %q, %c1 : tensor<2x?x8xf32>
+  %n = tensor.dim %k, %c1 : tensor<2x?x8xf32>
+  %s_e = tensor.empty(%t, %n) : tensor<2x?x?xf32>
+  %s_z = linalg.fill ins(%zero : f32) outs(%s_e : tensor<2x?x?xf32>) -> tensor<2x?x?xf32>
+  %s = linalg.contract indexing_maps = [#left, #turned, #out]
+      ins(%q, %k : tensor<2x?x8xf32>, tensor<2x?x8xf32>) outs(%s_z : tensor<2x?x?xf32>) -> tensor<2x?x?xf32>
+  %b_e = tensor.empty(%t, %n) : tensor<?x?xf32>
+  %bias = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+      outs(%b_e : tensor<?x?xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %both = arith.addi %i, %j : index
+    %place = arith.remui %both, %c9 : index
+    %r = tensor.extract %table[%place] : tensor<9xf32>
+    linalg.yield %r : f32
+  } -> tensor<?x?xf32>
+  %c = linalg.generic {indexing_maps = [#whole, #pair, #whole], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s, %bias : tensor<2x?x?xf32>, tensor<?x?xf32>) outs(%s_e : tensor<2x?x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.addf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<2x?x?xf32>
+  %w1 = call @softmax(%c) : (tensor<2x?x?xf32>) -> tensor<2x?x?xf32>
+  %w2 = call @softmax(%s) : (tensor<2x?x?xf32>) -> tensor<2x?x?xf32>
+  %w = linalg.generic {indexing_maps = [#whole, #whole, #whole], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%w1, %w2 : tensor<2x?x?xf32>, tensor<2x?x?xf32>) outs(%s_e : tensor<2x?x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.subf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<2x?x?xf32>
+  %y_e = tensor.empty(%t) : tensor<2x?x6xf32>
+  %y_z = linalg.fill ins(%zero : f32) outs(%y_e : tensor<2x?x6xf32>) -> tensor<2x?x6xf32>
+  %y = linalg.contract indexing_maps = [#left, #right, #out]
+      ins(%w, %v : tensor<2x?x?xf32>, tensor<2x?x6xf32>) outs(%y_z : tensor<2x?x6xf32>) -> tensor<2x?x6xf32>
+  return %y : tensor<2x?x6xf32>
+}
+
+// What two attentions read is computed by each.
+// CHECK-LABEL: func @shared_scores
+func.func @shared_scores(%q: tensor<2x?x8xf32>, %k: tensor<2x?x8xf32>, %v: tensor<2x?x6xf32>, %u: tensor<2x?x6xf32>) -> (tensor<2x?x6xf32>, tensor<2x?x6xf32>) {
+  // CHECK-COUNT-2: gf.attention
+  // CHECK-NOT: linalg.contract
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %t = tensor.dim %q, %c1 : tensor<2x?x8xf32>
+  %n = tensor.dim %k, %c1 : tensor<2x?x8xf32>
+  %s_e = tensor.empty(%t, %n) : tensor<2x?x?xf32>
+  %s_z = linalg.fill ins(%zero : f32) outs(%s_e : tensor<2x?x?xf32>) -> tensor<2x?x?xf32>
+  %s = linalg.contract indexing_maps = [#left, #turned, #out]
+      ins(%q, %k : tensor<2x?x8xf32>, tensor<2x?x8xf32>) outs(%s_z : tensor<2x?x?xf32>) -> tensor<2x?x?xf32>
+  %w = call @softmax(%s) : (tensor<2x?x?xf32>) -> tensor<2x?x?xf32>
+  %y_e = tensor.empty(%t) : tensor<2x?x6xf32>
+  %y_z = linalg.fill ins(%zero : f32) outs(%y_e : tensor<2x?x6xf32>) -> tensor<2x?x6xf32>
+  %y = linalg.contract indexing_maps = [#left, #right, #out]
+      ins(%w, %v : tensor<2x?x?xf32>, tensor<2x?x6xf32>) outs(%y_z : tensor<2x?x6xf32>) -> tensor<2x?x6xf32>
+  %z = linalg.contract indexing_maps = [#left, #right, #out]
+      ins(%w, %u : tensor<2x?x?xf32>, tensor<2x?x6xf32>) outs(%y_z : tensor<2x?x6xf32>) -> tensor<2x?x6xf32>
+  return %y, %z : tensor<2x?x6xf32>, tensor<2x?x6xf32>
 }

@@ -44,6 +44,7 @@ static void buildFuse(OpPassManager &manager, const PipelineOptions &options) {
     return;
   bool joinsDirections = readSchedule(options).joinsDirections.value_or(false);
   manager.addNestedPass<func::FuncOp>(createRaiseAttention());
+  manager.addNestedPass<func::FuncOp>(createRaiseVisibility());
   manager.addNestedPass<func::FuncOp>(createFoldDiffWindow());
   manager.addNestedPass<func::FuncOp>(createHoistInvariant());
   // Before products leave a step, so that gates leave as one sequence.

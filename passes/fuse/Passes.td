@@ -230,4 +230,38 @@ def RaiseAttention : Pass<"gf-raise-attention", "::mlir::func::FuncOp"> {
   ];
 }
 
+def RaiseVisibility : Pass<"gf-raise-visibility", "::mlir::func::FuncOp"> {
+  let summary = "Comparisons of indices that hide keys as clauses of an attention";
+  let description = [{
+    A comparison of the indices of query and key that hides keys from every softmax of an
+    attention, by a score of -inf or `where`, becomes `causal`, `window`, `offset` or
+    `lengths`, so that hidden keys are not looked at:
+
+    | visible | becomes |
+    | --- | --- |
+    | `key <= query + n` | `causal`, with the offset n |
+    | and `query + n - key <= w` | `window = array<i64: w, -1>` |
+    | `key < n` | `lengths(n)` |
+
+    ```mlir
+    %s = gf.row_scores ...
+    %seen = linalg.generic ... // %key <= %row
+    %p = gf.row_softmax %s where(%seen : tensor<?xi1>) : tensor<?xf32>
+    // becomes, with the clauses offset(%zero : tensor<i64>) causal,
+    %p = gf.row_softmax %s : tensor<?xf32>
+    ```
+
+    n may be any sum of sizes and of numbers that are one for each sequence. Terms of a
+    conjunction count each, and `|query - key| <= w` is two of them. Not where hidden keys
+    matter to something else in the row, or where clauses of the kind are there already.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"attentionsRestricted", "restricted", "Attentions restricted">
+  ];
+}
+
 #endif // GATEFOLD_FUSE_PASSES_TD

@@ -2,7 +2,8 @@
 //===- HoistInvariant.cpp - What is the same at every step ----------------===//
 //
 // Moves out of the step of a recurrence, and out of the row of an attention,
-// what is the same at each of them.
+// what is the same at each of them; columns of an attention's keys become an
+// operand of their own.
 //
 // Exactness: the same operations on the same values, once instead of often.
 // Nothing that can fail is moved, as there may be no step.
@@ -13,6 +14,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+#include "passes/fuse/KeyColumns.h"
 #include "passes/fuse/Passes.h"
 #include "passes/fuse/StepConditions.h"
 
@@ -60,9 +62,26 @@ struct HoistInvariant : gatefold::impl::HoistInvariantBase<HoistInvariant> {
     // Inner ones come first, so that what leaves an attention may leave the
     // recurrence around it.
     getOperation().walk([&](Operation *op) {
+      if (auto attention = dyn_cast<AttentionOp>(op))
+        takeColumnsOf(attention);
       if (isa<AttentionOp, RecurrenceOp>(op))
         hoistFrom(op->getRegion(0));
     });
+  }
+
+  void takeColumnsOf(AttentionOp op) {
+    IRRewriter rewriter(&getContext());
+    SmallVector<tensor::ExtractSliceOp> slices(
+        op.getBody().front().getOps<tensor::ExtractSliceOp>());
+    for (tensor::ExtractSliceOp slice : slices) {
+      Location loc = slice.getLoc();
+      if (!takeKeyColumns(op, slice, rewriter))
+        continue;
+      ++operationsHoisted;
+      remark::passed(loc, remark::RemarkOpts::name("hoisted").category(
+                              "gf-hoist-invariant"))
+          << "columns of all keys taken once before all rows";
+    }
   }
 
   void hoistFrom(Region &region) {

@@ -15,7 +15,8 @@ def HoistInvariant : Pass<"gf-hoist-invariant", "::mlir::func::FuncOp"> {
     Moves operations of a recurrence's step, and of an attention's row, that depend on
     nothing of it before the recurrence or attention. Constants, fills and empty
     tensors stay, and are made anew for what moves; views of weights move without a
-    remark.
+    remark. Columns that an attention's row takes of each key (`k[:, :D]`) become a key
+    operand of their own, a view of the whole.
 
     ```mlir
     ^step(%x_t: tensor<4xf32>, %s: tensor<4xf32>):

@@ -86,3 +86,31 @@ func.func @division_stays(%a: tensor<4xi64>, %b: tensor<4xi64>, %n: index, %h: t
   }
   return %last : tensor<4xi64>
 }
+
+// -----
+
+// Columns that a row takes of each key are an operand of their own; a part of the keys, whose
+// number nobody knows to be that of all, stays.
+// CHECK-LABEL: func @columns_of_keys
+// CHECK-SAME: %[[Q:.*]]: tensor<2x?x4xf32>, %[[K:[^:]*]]: tensor<2x?x8xf32>
+func.func @columns_of_keys(%q: tensor<2x?x4xf32>, %k: tensor<2x?x8xf32>, %some: index) -> tensor<2x?x4xf32> {
+  // CHECK: %[[COLUMNS:.*]] = tensor.extract_slice %[[K]][0, 0, 4] [2, %{{.*}}, 4] [1, 1, 1]
+  // CHECK: gf.attention queries(%[[Q]] : {{.*}}) keys(%[[K]], %[[COLUMNS]] :
+  // CHECK: ^row(%{{[^,]*}}, %[[ALL:[^:]*]]: tensor<?x8xf32>, %[[KR:[^:]*]]: tensor<?x4xf32>,
+  // CHECK: gf.row_scores %{{.*}}, %[[KR]]
+  // CHECK: tensor.extract_slice %[[ALL]][0, 0] [%{{.*}}, 4] [1, 1]
+  // REMARK: :[[# @LINE + 6]]:13: remark: {{.*}}columns of all keys taken once before all rows
+  // REMARK-NOT: remark:
+  %c1 = arith.constant 1 : index
+  %count = tensor.dim %k, %c1 : tensor<2x?x8xf32>
+  %y = gf.attention queries(%q : tensor<2x?x4xf32>) keys(%k : tensor<2x?x8xf32>) -> tensor<2x?x4xf32> {
+  ^row(%qr: tensor<4xf32>, %kr: tensor<?x8xf32>, %row: index, %position: index):
+    %half = tensor.extract_slice %kr[0, 4] [%count, 4] [1, 1] : tensor<?x8xf32> to tensor<?x4xf32>
+    %s = gf.row_scores %qr, %half : tensor<4xf32>, tensor<?x4xf32> -> tensor<?xf32>
+    %p = gf.row_softmax %s : tensor<?xf32>
+    %first = tensor.extract_slice %kr[0, 0] [%some, 4] [1, 1] : tensor<?x8xf32> to tensor<?x4xf32>
+    %y = gf.row_values %p, %first : tensor<?xf32>, tensor<?x4xf32> -> tensor<4xf32>
+    gf.yield %y : tensor<4xf32>
+  }
+  return %y : tensor<2x?x4xf32>
+}

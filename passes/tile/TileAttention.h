@@ -267,6 +267,7 @@ private:
   mlir::Value multiplyValues(RowValuesOp op, mlir::Value weights,
                              mlir::Value output, mlir::Value sum);
   void divideValues(RowValuesOp op, mlir::Value sum, mlir::Value denominator);
+  void giveValues(RowValuesOp op, mlir::Value sum);
   mlir::Value findLargest(mlir::Value scores);
   mlir::Value makeBase(mlir::OpBuilder &builder, mlir::Value largest);
   mlir::Value replaceEmpty(mlir::Value largest);

@@ -7,6 +7,7 @@
 //   m' = max(m, s),  c = exp(m - m'),  e = exp(s - m'),
 //   l' = c l + sum e,  a' = c a + e V
 // At the end the softmax of all keys is e / l, its product with them a / l.
+// Weights that are no softmax are added up as they are: a' = a + w V.
 //
 // Exactness: where a block does not raise the maximum, c is 1 and nothing is
 // rounded. Else sums are rounded once more for each block that does. Blocks of
@@ -183,7 +184,7 @@ LogicalResult AttentionTiling::makeRowsOnline() {
         scaleSums(factor, scaled);
       } else if (auto product = dyn_cast<RowValuesOp>(inner)) {
         Value &sum = sums[product];
-        sum = multiplyValues(product, tiles.lookup(product.getWeights()).value,
+        sum = multiplyValues(product, tileOf(product.getWeights()).value,
                              /*output=*/{}, sum);
       } else if (failed(lift(inner)))
         return failure();
@@ -217,6 +218,10 @@ LogicalResult AttentionTiling::makeRowsOnline() {
            products, loop.getResults().drop_front(2 * softmaxes.size()))) {
     loc = product.getLoc();
     Value denominator = denominators.lookup(product.getWeights());
+    if (!denominator) {
+      giveValues(product, sum);
+      continue;
+    }
     // What is linear in several softmaxes is divided behind it.
     bool isCombined =
         product->hasOneUse() && isa<linalg::GenericOp>(*product->user_begin());

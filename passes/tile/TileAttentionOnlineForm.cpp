@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/tile/TileAttentionOnline.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -26,6 +27,11 @@ bool gatefold::isHomogeneous(Block *block, ArrayRef<Value> marked) {
     auto isScaled = [&](unsigned operand) {
       return scaled.contains(inner.getOperand(operand));
     };
+    // 0 times any number is 0: it counts as a sum of no terms.
+    auto isTerm = [&](unsigned operand) {
+      return isScaled(operand) ||
+             matchPattern(inner.getOperand(operand), m_AnyZeroFloat());
+    };
     unsigned count = llvm::count_if(inner.getOperands(), [&](Value operand) {
       return scaled.contains(operand);
     });
@@ -33,11 +39,12 @@ bool gatefold::isHomogeneous(Block *block, ArrayRef<Value> marked) {
       return false;
     if (count == 0)
       continue;
-    bool holds = (isa<arith::MulFOp>(inner) && count == 1) ||
-                 (isa<arith::DivFOp>(inner) && count == 1 && isScaled(0)) ||
-                 (isa<arith::AddFOp, arith::SubFOp>(inner) && count == 2) ||
-                 isa<arith::NegFOp>(inner) ||
-                 (isa<arith::SelectOp>(inner) && isScaled(1) && isScaled(2));
+    bool holds =
+        (isa<arith::MulFOp>(inner) && count == 1) ||
+        (isa<arith::DivFOp>(inner) && count == 1 && isScaled(0)) ||
+        (isa<arith::AddFOp, arith::SubFOp>(inner) && isTerm(0) && isTerm(1)) ||
+        isa<arith::NegFOp>(inner) ||
+        (isa<arith::SelectOp>(inner) && !isScaled(0) && isTerm(1) && isTerm(2));
     if (!holds)
       return false;
     scaled.insert(inner.getResult(0));
@@ -81,8 +88,10 @@ OnlineForm::OnlineForm(AttentionOp op, const AttentionBody &body) : body(body) {
     if (!obstacle && inner.getNumResults() != 0 &&
         body.isPerQuery(inner.getResult(0)))
       place(&inner);
-  if (!obstacle && body.getNeedsAllKeys())
-    refuse(body.getNeedsAllKeys(), "all keys of a row at once");
+  // A product with weights of keys that are not seen has them block by block.
+  Operation *all = body.getNeedsAllKeys();
+  if (!obstacle && all && !isa<RowValuesOp>(all))
+    refuse(all, "all keys of a row at once");
 }
 
 void OnlineForm::refuse(Operation *inner, StringRef what) {
@@ -123,13 +132,18 @@ void OnlineForm::place(Operation *inner) {
 
   if (auto values = dyn_cast<RowValuesOp>(inner)) {
     auto terms = weights.find(values.getWeights());
-    if (terms == weights.end())
-      return refuse(inner, "weights that are a sum of softmaxes");
+    bool isOfSoftmaxes = terms != weights.end();
+    if (!isOfSoftmaxes && (readsSums || !body.isPerQuery(values.getWeights())))
+      return refuse(inner, "weights that are made of each key as it passes");
     if (body.isPerQuery(values.getValues()))
       return refuse(inner, "values that are the same for all queries");
     ++products;
-    for (Value softmax : terms->second)
-      separate.insert({softmax, values.getValues()});
+    if (isOfSoftmaxes)
+      for (Value softmax : terms->second)
+        separate.insert({softmax, values.getValues()});
+    else
+      // Added up as they are.
+      separate.insert({values.getWeights(), values.getValues()});
     sums.insert(values.getResult());
     return;
   }
@@ -172,8 +186,10 @@ public:
   /// What `product` would be with these weights, where the rewriter stands.
   Value multiply(RowValuesOp product, Value weights);
 
-private:
+  /// Whether a value along the keys is made of a softmax.
   static bool isOfSoftmax(Value value);
+
+private:
   Value multiplySum(RowValuesOp product, GenericOp generic);
 
   RewriterBase &rewriter;
@@ -247,6 +263,8 @@ void gatefold::separateWeights(AttentionOp op, RewriterBase &rewriter) {
   WeightSeparation separation(rewriter);
   SmallVector<RowValuesOp> products(block.getOps<RowValuesOp>());
   for (RowValuesOp product : products) {
+    if (!WeightSeparation::isOfSoftmax(product.getWeights()))
+      continue;
     rewriter.setInsertionPoint(product);
     Value result = separation.multiply(product, product.getWeights());
     rewriter.replaceOp(product, result);

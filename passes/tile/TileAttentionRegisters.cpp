@@ -314,9 +314,11 @@ void AttentionRegisters::makeKeys(ArrayRef<Operation *> inside,
   for (auto [product, sum] : llvm::zip(
            products, loop.getResults().drop_front(2 * softmaxes.size()))) {
     loc = product.getLoc();
-    Value inverse = inverses.lookup(product.getWeights());
-    Value result = arith::MulFOp::create(
-        rewriter, loc, sum, stretch(inverse, queryBlock, sumColumns(product)));
+    Value result = sum;
+    if (Value inverse = inverses.lookup(product.getWeights()))
+      result = arith::MulFOp::create(
+          rewriter, loc, sum,
+          stretch(inverse, queryBlock, sumColumns(product)));
     // Values of one column: the others are 0.
     if (columnsOf(product.getResult()) == 1)
       result = reduce(vector::CombiningKind::ADD, result,
@@ -341,16 +343,23 @@ int64_t AttentionRegisters::sumColumns(RowValuesOp product) {
                        registerTile);
 }
 
-/// `sum` times what the sum of its softmax was multiplied by, and the values of
-/// a block of keys, weighed.
+/// `sum` times what the sum of its softmax was multiplied by, if it has one,
+/// and the values of a block of keys, weighed.
 Value AttentionRegisters::passValues(RowValuesOp product, Value values,
                                      Value factor, Value sum) {
   Value powers = vectorOf(product.getWeights());
   auto type = cast<VectorType>(values.getType());
-  if (type.getElementType() != product.getType().getElementType())
+  Type element = product.getType().getElementType();
+  // Powers are rounded as probabilities may be; other weights are any numbers.
+  if (type.getElementType() != element && factor)
     powers = arith::TruncFOp::create(
         rewriter, loc, vectorType(queryBlock, keyBlock, type), powers);
-  Value scaled = arith::MulFOp::create(
-      rewriter, loc, sum, stretch(factor, queryBlock, sumColumns(product)));
-  return multiply(powers, values, /*alongRows=*/false, scaled);
+  else if (type.getElementType() != element)
+    values = arith::ExtFOp::create(
+        rewriter, loc, vectorType(keyBlock, type.getDimSize(1), element),
+        values);
+  if (factor)
+    sum = arith::MulFOp::create(
+        rewriter, loc, sum, stretch(factor, queryBlock, sumColumns(product)));
+  return multiply(powers, values, /*alongRows=*/false, sum);
 }

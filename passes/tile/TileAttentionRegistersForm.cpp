@@ -104,6 +104,8 @@ RegistersForm::RegistersForm(AttentionOp op, const AttentionBody &body)
   OnlineForm online(op, body);
   if (online.getObstacle())
     refuse(online.getObstacle(), "needs " + online.getNeed());
+  else if (Operation *all = body.getNeedsAllKeys())
+    refuse(all, "weighs keys that are not seen");
   if (obstacle)
     return;
   Block &region = op.getBody().front();

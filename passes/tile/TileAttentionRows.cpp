@@ -310,6 +310,17 @@ void AttentionTiling::divideValues(RowValuesOp op, Value sum,
   tiles[op.getResult()] = {result, true, !destination, {}};
 }
 
+/// The result of the operation, which are its sums.
+void AttentionTiling::giveValues(RowValuesOp op, Value sum) {
+  Value destination = destinations.lookup(op.getResult());
+  if (destination)
+    sum = makeGeneric({{sum, mapOf({0, 1})}}, {{destination, mapOf({0, 1})}},
+                      false, [](OpBuilder &, ValueRange values) {
+                        return SmallVector<Value>{values[0]};
+                      })[0];
+  tiles[op.getResult()] = {sum, true, !destination, {}};
+}
+
 void AttentionTiling::lower(RowValuesOp op) {
   Tile weights = tileOf(op.getWeights());
   if (!weights.isPerQuery)

@@ -53,6 +53,18 @@ BODIES = {
   return (g * softmax(p @ j.T) - a) @ v""",
     ),
     "far_apart": ("", "return softmax(100 * (q @ k.T)) @ v"),
+    "columns": ("", "return softmax(q[:, 1:3] @ k[:, 1:3].T - q[:, ::2] @ k[:, ::2].T) @ v"),
+    "from_zero": (
+        "",
+        """mixed = 0
+  for i in 2 {
+    mixed = mixed - (i + 0.5) * softmax(q[:, i:i+2] @ k[:, i:i+2].T)
+  }
+  return mixed @ v""",
+    ),
+    # Weights that are no softmax are added up as they are.
+    "sums": ("s: []", "return where(visible, sigmoid(q @ k.T + s), 0) @ v - softmax(p @ j.T) @ v"),
+    "of_all_keys": ("", "return relu(q @ k.T) @ v - softmax(p @ j.T) @ v"),
     "no_keys": ("r: [D, E]", "return tanh(q @ r) + 0 * (softmax(q @ k.T) @ v)"),
 }  # fmt: skip
 SHAPES = {

@@ -42,7 +42,7 @@ ALIKE_RUNS = [
 ]
 ALL_BODIES = BODIES | {name: variants.BODIES[name] for name in ALIKE}
 # These have no form in blocks of keys.
-ONLY_RESIDENT = ("sparse", "sparse_dot_product", "mixed_maps", "sigmoid_dot_product")
+ONLY_RESIDENT = ("sparse", "sparse_dot_product")
 PATHS = {
     "resident": ((), ["--schedule", "attention.algorithm=resident"]),
     "online": (ONLY_RESIDENT, ["--schedule", "attention.algorithm=online,attention.key_block=64"]),

@@ -101,13 +101,13 @@ func.func @factors(%q: tensor<?x4xf32>, %k: tensor<5x4xf32>, %f: tensor<5xf32>) 
 
 // -----
 
-func.func @scores(%q: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  // expected-error @+1 {{its 'gf.row_values' needs weights that are a sum of softmaxes}}
-  %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<?x4xf32>) -> tensor<?x4xf32> {
-  ^row(%qr: tensor<4xf32>, %kr: tensor<?x4xf32>, %r: index, %position: index):
-    %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<?x4xf32> -> tensor<?xf32>
+// Weights that are the same for all queries are no tile.
+func.func @equal_weights(%q: tensor<?x4xf32>, %k: tensor<?x4xf32>, %w: tensor<?xf32>) -> tensor<?x4xf32> {
+  // expected-error @+1 {{its 'gf.row_values' needs weights that are made of each key as it passes}}
+  %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%k, %w : tensor<?x4xf32>, tensor<?xf32>) -> tensor<?x4xf32> {
+  ^row(%qr: tensor<4xf32>, %kr: tensor<?x4xf32>, %wr: tensor<?xf32>, %r: index, %position: index):
     // expected-note @+1 {{this 'gf.row_values'}}
-    %y = gf.row_values %s, %kr : tensor<?xf32>, tensor<?x4xf32> -> tensor<4xf32>
+    %y = gf.row_values %wr, %kr : tensor<?xf32>, tensor<?x4xf32> -> tensor<4xf32>
     gf.yield %y : tensor<4xf32>
   }
   return %y : tensor<?x4xf32>

@@ -172,3 +172,50 @@ func.func @log_sum_exp(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> (tensor<?x8x
   }
   return %y, %l : tensor<?x8xf32>, tensor<?xf32>
 }
+
+// -----
+
+// Weights that are no softmax are added up as they are: the loop carries their product alone. That
+// a softmax is added to 0 makes it no other sum of softmaxes.
+// CHECK-LABEL: func @added_up
+func.func @added_up(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %v: tensor<?x6xf32>) -> tensor<?x6xf32> {
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}}) -> (tensor<?xf32>, tensor<?xf32>, tensor<?x6xf32>, tensor<?x6xf32>)
+  // CHECK: %[[TANH:.*]] = linalg.generic
+  // CHECK: math.tanh
+  // CHECK: %[[PART:.*]] = tensor.extract_slice %[[TANH]]
+  // CHECK: gf.linear %[[PART]], {{.*}} initial(%[[A]] :
+  // CHECK: math.exp
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %count = tensor.dim %k, %c0 : tensor<?x8xf32>
+  %y = gf.attention queries(%q : tensor<?x8xf32>) keys(%k, %v : tensor<?x8xf32>, tensor<?x6xf32>)
+      attributes {gf.algorithm = "online", gf.query_block = 24, gf.key_block = 128} -> tensor<?x6xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %vr: tensor<?x6xf32>, %r: index, %position: index):
+    %e = tensor.empty(%count) : tensor<?xf32>
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
+    %t = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+        ins(%s : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %x = math.tanh %a : f32
+      linalg.yield %x : f32
+    } -> tensor<?xf32>
+    %a = gf.row_values %t, %vr : tensor<?xf32>, tensor<?x6xf32> -> tensor<6xf32>
+    %p = gf.row_softmax %s : tensor<?xf32>
+    %w = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+        ins(%p : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+    ^bb0(%b: f32, %o: f32):
+      %x = arith.addf %b, %zero : f32
+      linalg.yield %x : f32
+    } -> tensor<?xf32>
+    %b = gf.row_values %w, %vr : tensor<?xf32>, tensor<?x6xf32> -> tensor<6xf32>
+    %f = tensor.empty() : tensor<6xf32>
+    %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+        ins(%a, %b : tensor<6xf32>, tensor<6xf32>) outs(%f : tensor<6xf32>) {
+    ^bb0(%c: f32, %d: f32, %o: f32):
+      %x = arith.subf %c, %d : f32
+      linalg.yield %x : f32
+    } -> tensor<6xf32>
+    gf.yield %y : tensor<6xf32>
+  }
+  return %y : tensor<?x6xf32>
+}

@@ -7,7 +7,7 @@
 // algorithm's, with a remark.
 
 // REMARK: remark: {{.*}}attention: not in registers, for its 'linalg.generic' works on more than one row of each query
-// CHECK-COUNT-5: gf.algorithm = "resident"
+// CHECK-COUNT-6: gf.algorithm = "resident"
 #query = affine_map<(d0, d1) -> (d1)>
 #sum = affine_map<(d0, d1) -> (d0)>
 #all = affine_map<(d0, d1) -> (d0, d1)>
@@ -106,4 +106,20 @@ func.func @many(%q: tensor<?x4xf32>, %v: tensor<?x256xf32>) -> (tensor<?x256xf32
     gf.yield %y, %y1, %y2 : tensor<256xf32>, tensor<256xf32>, tensor<256xf32>
   }
   return %y#0, %y#1, %y#2 : tensor<?x256xf32>, tensor<?x256xf32>, tensor<?x256xf32>
+}
+
+// -----
+
+// Keys behind the end have no weight of their own: it has to be 0.
+// REMARK: remark: {{.*}}attention: not in registers, for its 'gf.row_values' weighs keys that are not seen
+func.func @unseen(%q: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // expected-error @+1 {{its 'gf.row_values' weighs keys that are not seen}}
+  %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^row(%qr: tensor<4xf32>, %kr: tensor<?x4xf32>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<?x4xf32> -> tensor<?xf32>
+    // expected-note @+1 {{this 'gf.row_values'}}
+    %y = gf.row_values %s, %kr : tensor<?xf32>, tensor<?x4xf32> -> tensor<4xf32>
+    gf.yield %y : tensor<4xf32>
+  }
+  return %y : tensor<?x4xf32>
 }

@@ -15,8 +15,7 @@
 using namespace gatefold;
 using llvm::Constant;
 
-/// DLPack's code and bits of an element type.
-static gatefold_element elementOf(mlir::Type type) {
+gatefold_element gatefold::elementOf(mlir::Type type) {
   uint8_t bits = type.getIntOrFloatBitWidth();
   if (type.isBF16())
     return {4, bits};

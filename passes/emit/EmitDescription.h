@@ -14,6 +14,9 @@
 
 namespace gatefold {
 
+/// DLPack's code and bits of an element type.
+gatefold_element elementOf(mlir::Type type);
+
 /// What the description points to; `prepare` may be null.
 struct PackedFunctions {
   llvm::Function *run = nullptr, *prepare = nullptr;

@@ -10,6 +10,31 @@ using namespace llvm;
 
 namespace gatefold::tool {
 
+/// What the parameters of the model are.
+static ExitStatus findWanted(const CommandLine &line,
+                             std::vector<WantedWeight> &wanted) {
+  if (Session::isLibrary(line.files.front())) {
+    Session session(line);
+    if (ExitStatus status = session.open())
+      return status;
+    wanted = wantedWeights(session.description());
+    return Done;
+  }
+  // The interface has them all before there is code, whatever is scheduled.
+  CommandLine naive = line;
+  naive.naive = true;
+  Compilation compilation(naive);
+  if (ExitStatus status = compilation.load())
+    return status;
+  if (ExitStatus status = compilation.lower("split"))
+    return status;
+  auto interface = Interface::fromModule(compilation.getModule());
+  if (failed(interface))
+    return OurFault;
+  wanted = wantedWeights(*interface);
+  return Done;
+}
+
 ExitStatus runInit(const CommandLine &line) {
   if (line.output.empty()) {
     fail("init needs -o FILE.safetensors");
@@ -20,12 +45,12 @@ ExitStatus runInit(const CommandLine &line) {
          "-o NAME.safetensors");
     return CommandLineFault;
   }
-  Session session(line);
-  if (ExitStatus status = session.open())
+  std::vector<WantedWeight> parameters;
+  if (ExitStatus status = findWanted(line, parameters))
     return status;
   std::vector<Weight> weights;
   int64_t values = 0;
-  for (const WantedWeight &wanted : wantedWeights(session.description())) {
+  for (const WantedWeight &wanted : parameters) {
     auto made = randomWeight(wanted, line.seed.value_or(0));
     if (!made) {
       fail(toString(made.takeError()));

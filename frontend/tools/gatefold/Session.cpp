@@ -25,12 +25,15 @@ Session::~Session() {
     dlclose(library);
 }
 
+bool Session::isLibrary(StringRef path) {
+  return path.ends_with(".so") || sys::fs::is_directory(path);
+}
+
 ExitStatus Session::open() {
   StringRef path = line.files.front();
   if (ExitStatus status = openInputs(line, offers))
     return status;
-  bool isLibrary = path.ends_with(".so") || sys::fs::is_directory(path);
-  if (ExitStatus status = isLibrary ? openLibrary(path) : compile())
+  if (ExitStatus status = isLibrary(path) ? openLibrary(path) : compile())
     return status;
   inputs.resize(described->input_count);
   given.resize(described->input_count);

@@ -25,6 +25,7 @@ public:
   explicit Session(const CommandLine &line) : line(line), compiled(line) {}
   ~Session();
 
+  static bool isLibrary(llvm::StringRef path);
   /// Compiles a text or module, or loads a library or a folder that holds one.
   ExitStatus open();
   /// Reads the weights of --weights (or makes those of --seed) and prepares

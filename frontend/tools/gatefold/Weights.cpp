@@ -3,6 +3,7 @@
 
 #include "frontend/tools/gatefold/Weights.h"
 #include "frontend/tools/gatefold/Messages.h"
+#include "passes/emit/EmitDescription.h"
 #include "runtime/files/Names.h"
 #include "runtime/files/TensorFile.h"
 #include "llvm/ADT/StringMap.h"
@@ -137,6 +138,20 @@ wantedWeights(const gatefold_description &description) {
     if (parameter.has_initial)
       weight.initial = parameter.initial;
     weight.embedded = description.embedded && description.embedded[i];
+    wanted.push_back(std::move(weight));
+  }
+  return wanted;
+}
+
+std::vector<WantedWeight> wantedWeights(const Interface &interface) {
+  std::vector<WantedWeight> wanted;
+  for (const InterfaceTensor *parameter : interface.getParameters()) {
+    WantedWeight weight;
+    weight.name = parameter->name;
+    weight.element = elementOf(parameter->type.getElementType());
+    ArrayRef<int64_t> shape = parameter->type.getShape();
+    weight.shape.assign(shape.begin(), shape.end());
+    weight.initial = parameter->initial;
     wanted.push_back(std::move(weight));
   }
   return wanted;

@@ -6,6 +6,7 @@
 
 #include "frontend/tools/gatefold/CommandLine.h"
 #include "frontend/tools/gatefold/Tensors.h"
+#include "passes/support/Entry.h"
 
 namespace gatefold::tool {
 
@@ -14,7 +15,7 @@ struct Weight {
   HostTensor tensor;
 };
 
-/// What a parameter needs; from a description or a checked program.
+/// What a parameter needs.
 struct WantedWeight {
   std::string name;
   gatefold_element element;
@@ -26,6 +27,8 @@ struct WantedWeight {
 /// The parameters of a description, with their fixed shapes.
 std::vector<WantedWeight>
 wantedWeights(const gatefold_description &description);
+/// The same of a program before there is code for it.
+std::vector<WantedWeight> wantedWeights(const Interface &interface);
 
 /// Finds every parameter in the files of --weights, converts it to the element
 /// that is wanted; what is missing takes its initial value (a note) or, with

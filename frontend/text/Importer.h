@@ -16,8 +16,8 @@
 // ImportElementwise.cpp, ImportContract.cpp (products, convolution),
 // ImportReduce.cpp (reductions, softmax), ImportShape.cpp (reshape to slices),
 // ImportGather.cpp (what reads or writes by computed indices),
-// ImportChecks.cpp (what a run finds on its way), ImportRegions.cpp
-// (recurrences, attentions).
+// ImportChecks.cpp (what a run finds on its way), ImportRecurrence.cpp,
+// ImportAttention.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -261,7 +261,7 @@ private:
   llvm::LogicalResult visit(const AppendNode &node);
   llvm::LogicalResult visit(const IotaNode &node);
 
-  //===--- ImportRegions.cpp -------------------------------------------===//
+  //===--- ImportRecurrence.cpp, ImportAttention.cpp -------------------===//
 
   llvm::LogicalResult visit(const RecurrenceNode &node);
   llvm::LogicalResult visit(const AttentionNode &node);
@@ -272,10 +272,17 @@ private:
   importBody(const Graph &body, llvm::ArrayRef<mlir::Value> arguments,
              llvm::ArrayRef<TensorType> yielded,
              llvm::function_ref<void(Values &)> finish = nullptr);
-  /// `until=`: where the state `stop` was true before the step, [lead..], the
-  /// step does not count: outputs are 0 and states stay.
+  /// Where `stop` is true, [lead..], the step does not count: outputs are 0 and
+  /// states stay.
   void stopSteps(mlir::Value stop, llvm::ArrayRef<TensorType> types,
                  mlir::ValueRange states, Values &results);
+  /// Of lengths that differ along more than the first leading dimension: where
+  /// a sequence takes no step, bool [lead.., T]; else null.
+  mlir::Value endedSteps(mlir::Value lengths, llvm::ArrayRef<Size> lead,
+                         const Size &time);
+  /// Resets, false where a sequence takes no step.
+  mlir::Value withoutResets(mlir::Value resets, mlir::Value ended,
+                            llvm::ArrayRef<Size> lead, const Size &time);
   /// Lengths as the gf operations want them: one for each index of the first
   /// leading dimensions, of one unless there may be more.
   mlir::FailureOr<mlir::Value>

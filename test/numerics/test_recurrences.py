@@ -83,14 +83,17 @@ MIXED_OPTIONS = {
     "reset": ", reset=first, lengths=n, init=(h0, count0, odd0, memory0)",
     "reset in reverse": ", reset=first, lengths=n, reverse=true, init=(h0, count0, odd0, memory0)",
 }
+# Lengths along both leading dimensions.
+EACH = {"lengths of each": "lengths", "reset of each": "reset", "reset in reverse of each": "reset in reverse"}
 
 
-@pytest.mark.parametrize("name", MIXED_OPTIONS)
+@pytest.mark.parametrize("name", [*MIXED_OPTIONS, *EACH])
 def test_states_of_every_type(compiler, name):
     """Two sequences, two inputs that stay, four results, four states, two leading
     dimensions."""
-    options = MIXED_OPTIONS[name]
-    library = compiler.library(mixed_text(options))
+    options = MIXED_OPTIONS[EACH.get(name, name)]
+    text = mixed_text(options)
+    library = compiler.library(text.replace("n: i64[B]", "n: i64[B, A]") if name in EACH else text)
     generator = numpy.random.default_rng(50)
     weights = random_weights(library, generator)
     library.prepare(weights)
@@ -102,7 +105,8 @@ def test_states_of_every_type(compiler, name):
             "k": generator.integers(-3, 4, (batch, more, time)),
             "gain": floats(generator, batch, 1),
             "bend": floats(generator, 5) / 4,
-            "n": lengths_of(generator, batch, time),
+            "n": lengths_of(generator, batch * more, time).reshape(batch, more) if name in EACH
+            else lengths_of(generator, batch, time),
             "first": generator.random((batch, 1, time)) < 0.3,
             "h0": floats(generator, batch, more, 5),
             "count0": generator.integers(-9, 9, (batch, more)),
@@ -110,6 +114,7 @@ def test_states_of_every_type(compiler, name):
             "memory0": floats(generator, batch, more, 2, 5),
         }
         i = wide(given)
+        lengths = numpy.broadcast_to(given["n"].reshape(batch, -1 if batch else 1), (batch, more))
         sizes = {"B": batch, "A": more, "T": time}
         expected = {}
         for result, kind in RESULTS + STATES:
@@ -135,7 +140,7 @@ def test_states_of_every_type(compiler, name):
                 (i["x"][b, a], given["k"][b, a]),
                 start,
                 fresh,
-                length=given["n"][b] if "lengths" in options else None,
+                length=lengths[b, a] if "lengths" in options else None,
                 reset=given["first"][b, 0] if "reset" in options else None,
                 reverse="reverse" in options,
             )
@@ -151,10 +156,10 @@ def test_states_of_every_type(compiler, name):
             else:
                 numpy.testing.assert_array_equal(found[result], expected[result], str(what))
         if "lengths" in options:
-            for b, n in enumerate(given["n"]):
-                given["x"][b, :, n:] = numpy.nan
-                given["k"][b, :, n:] = -(2**63)
-                given["first"][b, :, n:] = True
+            for b, a in numpy.ndindex(batch, more):
+                given["x"][b, a, lengths[b, a] :] = numpy.nan
+                given["k"][b, a, lengths[b, a] :] = -(2**63)
+                given["first"][b, :, max(lengths[b]) :] = True
             dirty = library.run(**given)
             for result, array in found.items():
                 numpy.testing.assert_array_equal(dirty[result], array, result)
@@ -214,6 +219,45 @@ def test_one_step_that_is_known(compiler, path):
             numpy.testing.assert_array_equal(found[name], array, name)
     for name, array in before.items():
         numpy.testing.assert_array_equal(given[name], array, name)
+
+
+# Cells whose loops are lowered in other ways: steps, a product behind them, a scan.
+ALONE = """
+import cells
+
+cell projected(x: [3]) -> [5] {
+  state h: [4]
+  param w: [4, 3], u: [4, 4], out: linear(N=5)
+  h' = tanh(w @ x + u @ h)
+  return out(h')
+}
+
+model m(x: [B, T, 3], n: i64[B], first: bool[B, T]) ->
+    (a: [B, T, 4], b: [B, T, 5], c: [B, T, 3], d: [B, T, 3], e: [B, T, 3], h: [B, 4], s: [B, 3]) {
+  param of_a: gru(H=4), of_b: projected(), of_c: sru(), of_d: min_gru(H=3)
+  a, h = scan(of_a, x, lengths=n, reset=first)
+  b, _ = scan(of_b, x, lengths=n)
+  c, s = scan(of_c, x, lengths=n)
+  d, _ = scan(of_d, x, lengths=n, reset=first)
+  e, _ = scan(of_d, x, lengths=n, reset=first, reverse=true)
+  return a, b, c, d, e, h, s
+}
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--schedule", "recurrence.algorithm=steps"], ["--naive"]])
+def test_a_sequence_without_a_batch(compiler, options):
+    """It has the bits of a batch of one; its length is a scalar."""
+    batched = compiler.library(ALONE, *options)
+    generator = numpy.random.default_rng(53)
+    weights = random_weights(batched, generator)
+    batched.prepare(weights)
+    alone = compiler.library(ALONE.replace("[B, ", "[").replace("[B]", "[]"), *options).prepare(weights)
+    for time, length in [(7, 5), (1, 1), (3, 0), (0, 0), (70, 70)]:
+        x, first = floats(generator, time, 3), generator.random(time) < 0.2
+        found = alone.run(x=x, n=numpy.int64(length), first=first)
+        for name, array in batched.run(x=x[None], n=numpy.array([length]), first=first[None]).items():
+            numpy.testing.assert_array_equal(found[name], array[0], (name, time, length))
 
 
 WRITER = """

@@ -178,14 +178,12 @@ Value Sinking::selectValid(Value whole) {
       rewriter, loc, tensor::getMixedSizes(rewriter, loc, whole),
       type.getElementType());
   AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
-  AffineMap ofLengths = identity.getMajorSubMap(
-      cast<RankedTensorType>(lengths.getType()).getRank());
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
   return linalg::GenericOp::create(
              rewriter, loc, TypeRange(empty.getType()),
              ValueRange{lengths, whole}, empty,
-             ArrayRef{ofLengths, identity, identity}, iterators,
+             ArrayRef{leadingMap(rank, lengths), identity, identity}, iterators,
              [&](OpBuilder &builder, Location loc, ValueRange values) {
                Value time = linalg::IndexOp::create(builder, loc, leadRank);
                Value end = arith::IndexCastOp::create(

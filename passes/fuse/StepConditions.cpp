@@ -187,6 +187,15 @@ bool gatefold::canComputeAllSteps(RecurrenceOp recurrence, Operation *op,
   return Conditions(recurrence, isKnown).hold(op);
 }
 
+AffineMap gatefold::leadingMap(int64_t rank, Value operand) {
+  MLIRContext *context = operand.getContext();
+  SmallVector<AffineExpr> leading;
+  for (int64_t dim = 0;
+       dim < cast<RankedTensorType>(operand.getType()).getRank(); ++dim)
+    leading.push_back(getAffineDimExpr(dim, context));
+  return AffineMap::get(rank, /*symbolCount=*/0, leading, context);
+}
+
 int64_t gatefold::countElements(Value value, unsigned leadRank) {
   constexpr int64_t open = 64, most = int64_t(1) << 40;
   int64_t count = 1;

@@ -25,6 +25,11 @@ bool isSameAtEachStep(mlir::Value value, mlir::Region &step);
 mlir::Value makeAnew(mlir::RewriterBase &rewriter, mlir::Value value,
                      mlir::Region &step);
 
+/// From the `rank` indices of a tensor to those of `operand`, lengths or
+/// resets, whose dimensions are its first ones. It may have none, for which
+/// upstream's getMajorSubMap gives no map at all.
+mlir::AffineMap leadingMap(int64_t rank, mlir::Value operand);
+
 /// Elements of one row of a step's value: behind the leading dimensions. Open
 /// sizes count as 64, and no count is above 2^40.
 int64_t countElements(mlir::Value value, unsigned leadRank);

@@ -14,6 +14,7 @@
 #include "passes/tile/RecurrenceScan.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/fuse/StepConditions.h"
 #include "passes/tile/Slices.h"
 
 using namespace mlir;
@@ -128,8 +129,6 @@ Value RecurrenceScan::selectOrZero(Value block) {
     return block;
   auto type = cast<RankedTensorType>(block.getType());
   int64_t rank = type.getRank();
-  int64_t lengthRank =
-      cast<RankedTensorType>(op.getLengths().getType()).getRank();
   AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
@@ -141,7 +140,7 @@ Value RecurrenceScan::selectOrZero(Value block) {
   return linalg::GenericOp::create(
              rewriter, loc, TypeRange(empty.getType()),
              ValueRange{op.getLengths(), block}, ValueRange(empty),
-             ArrayRef{identity.getMajorSubMap(lengthRank), identity, identity},
+             ArrayRef{leadingMap(rank, op.getLengths()), identity, identity},
              iterators,
              [&](OpBuilder &builder, Location, ValueRange values) {
                Value here = linalg::IndexOp::create(builder, loc, timeAxis);

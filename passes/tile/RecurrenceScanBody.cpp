@@ -80,10 +80,7 @@ void RecurrenceScan::addConditions(Scan &scan) {
     return scan.inputs.size() - 1;
   };
   if (op.getLengths())
-    scan.lengths = addInput(
-        op.getLengths(),
-        identity.getMajorSubMap(
-            cast<RankedTensorType>(op.getLengths().getType()).getRank()));
+    scan.lengths = addInput(op.getLengths(), leadingMap(rank, op.getLengths()));
   if (!op.getResets())
     return;
   if (!op.getReverse())

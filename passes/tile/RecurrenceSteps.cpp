@@ -7,6 +7,7 @@
 
 #include "passes/tile/RecurrenceSteps.h"
 #include "passes/PassCommon.h"
+#include "passes/fuse/StepConditions.h"
 #include "passes/tile/ResultSizes.h"
 #include "passes/tile/Slices.h"
 
@@ -15,16 +16,6 @@ using namespace gatefold;
 
 Value RecurrenceSteps::constant(int64_t value) {
   return arith::ConstantIndexOp::create(rewriter, loc, value);
-}
-
-/// The map from the indices of a step's tensor to those of `operand`, whose
-/// dimensions are its first ones.
-static AffineMap prefixMap(OpBuilder &builder, int64_t rank, Value operand) {
-  int64_t prefix = cast<RankedTensorType>(operand.getType()).getRank();
-  SmallVector<AffineExpr> dims;
-  for (int64_t dim = 0; dim < prefix; ++dim)
-    dims.push_back(builder.getAffineDimExpr(dim));
-  return AffineMap::get(rank, /*symbolCount=*/0, dims, builder.getContext());
 }
 
 Value RecurrenceSteps::isValid(OpBuilder &builder, Value time, Value length) {
@@ -55,8 +46,8 @@ Value RecurrenceSteps::select(Value time, Value next, Value before) {
   auto type = cast<RankedTensorType>(before.getType());
   int64_t rank = type.getRank();
   AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
-  SmallVector<AffineMap> maps = {prefixMap(rewriter, rank, op.getLengths()),
-                                 identity, identity};
+  SmallVector<AffineMap> maps = {leadingMap(rank, op.getLengths()), identity,
+                                 identity};
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
   SmallVector<Value> inputs = {op.getLengths(), next};
@@ -93,10 +84,10 @@ SmallVector<Value> RecurrenceSteps::resetStates(Value time, ValueRange states) {
     int64_t rank = type.getRank();
     AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
     SmallVector<Value> inputs = {resets, castTo(rewriter, loc, fresh, type)};
-    SmallVector<AffineMap> maps = {prefixMap(rewriter, rank, resets), identity};
+    SmallVector<AffineMap> maps = {leadingMap(rank, resets), identity};
     if (op.getLengths()) {
       inputs.push_back(op.getLengths());
-      maps.push_back(prefixMap(rewriter, rank, op.getLengths()));
+      maps.push_back(leadingMap(rank, op.getLengths()));
     }
     maps.push_back(identity);
     SmallVector<utils::IteratorType> iterators(rank,
@@ -150,8 +141,8 @@ Value RecurrenceSteps::selectOrZero(Value time, Value value) {
   }
   int64_t rank = type.getRank();
   AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
-  SmallVector<AffineMap> maps = {prefixMap(rewriter, rank, op.getLengths()),
-                                 identity, identity};
+  SmallVector<AffineMap> maps = {leadingMap(rank, op.getLengths()), identity,
+                                 identity};
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
   return linalg::GenericOp::create(

@@ -45,6 +45,8 @@ static void buildFuse(OpPassManager &manager, const PipelineOptions &options) {
   bool joinsDirections = readSchedule(options).joinsDirections.value_or(false);
   manager.addNestedPass<func::FuncOp>(createRaiseAttention());
   manager.addNestedPass<func::FuncOp>(createRaiseVisibility());
+  // Before the stencil, which is made of keys that are given.
+  manager.addNestedPass<func::FuncOp>(createFoldKeyScales());
   manager.addNestedPass<func::FuncOp>(createFoldDiffWindow());
   manager.addNestedPass<func::FuncOp>(createHoistInvariant());
   // Before products leave a step, so that gates leave as one sequence.

@@ -265,4 +265,38 @@ def RaiseVisibility : Pass<"gf-raise-visibility", "::mlir::func::FuncOp"> {
   ];
 }
 
+def FoldKeyScales : Pass<"gf-fold-key-scales", "::mlir::func::FuncOp"> {
+  let summary = "Elementwise scales of the keys on the query";
+  let description = [{
+    Where keys are multiplied element by element by what is the same for all of them, the
+    query is multiplied instead:
+
+    `(q * a) . (k[j] * b) = (q * (a * b)) . k[j]`
+
+    So keys are read as they were given, once for all maps that differ by scales alone, and
+    are scaled nowhere. The scale is a number, a row for all or for each head or sequence, or
+    one of the query's own; it stands in the attention's region or, on whole tensors, before
+    the attention.
+
+    ```mlir
+    %qa = linalg.generic { mulf } ins(%q, %a : tensor<8xf32>, tensor<8xf32>)
+    %kb = linalg.generic { mulf } ins(%k, %b : tensor<?x8xf32>, tensor<8xf32>)
+    %s = gf.row_scores %qa, %kb : ...
+    // becomes, with another capture %ab, which is computed before the attention
+    %qab = linalg.generic { mulf } ins(%q, %ab : tensor<8xf32>, tensor<8xf32>)
+    %s = gf.row_scores %qab, %k : ...
+    ```
+
+    Not where the scale is another one for each key, or where the scaled keys have another
+    reader.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"scalesFolded", "folded", "Scales of keys folded">
+  ];
+}
+
 #endif // GATEFOLD_FUSE_PASSES_TD

@@ -294,10 +294,20 @@ RegistersProducts gatefold::findRegistersProducts(AttentionOp op) {
   if (products.obstacle.empty()) {
     separateWeights(copy, rewriter);
     SmallVector<Value> seen;
-    auto add = [&](SmallVector<RegistersProducts::Product> &to, Value matrix) {
-      auto argument = dyn_cast<BlockArgument>(matrix);
-      bool isNarrow = argument && argument.getOwner()->getParentOp() == copy &&
-                      getExtended(copy->getOperand(argument.getArgNumber()));
+    auto isReadNarrow = [&](Value value) {
+      while (isa_and_present<tensor::CastOp, tensor::ExpandShapeOp,
+                             tensor::CollapseShapeOp, tensor::ExtractSliceOp>(
+          value.getDefiningOp()))
+        value = value.getDefiningOp()->getOperand(0);
+      auto argument = dyn_cast<BlockArgument>(value);
+      return argument && argument.getOwner()->getParentOp() == copy &&
+             getExtended(copy->getOperand(argument.getArgNumber()));
+    };
+    // Of keys in 16 bits a query that is computed, as a scaled one, has
+    // products of f32.
+    auto add = [&](SmallVector<RegistersProducts::Product> &to, Value matrix,
+                   Value query = {}) {
+      bool isNarrow = isReadNarrow(matrix) && (!query || isReadNarrow(query));
       bool isShared = llvm::is_contained(seen, matrix);
       seen.push_back(matrix);
       int64_t columns = cast<RankedTensorType>(matrix.getType()).getDimSize(1);
@@ -306,7 +316,7 @@ RegistersProducts gatefold::findRegistersProducts(AttentionOp op) {
     };
     for (Operation &inner : copy.getBody().front()) {
       if (auto scores = dyn_cast<RowScoresOp>(inner))
-        add(products.scores, scores.getKeys());
+        add(products.scores, scores.getKeys(), scores.getQuery());
       else if (auto values = dyn_cast<RowValuesOp>(inner))
         add(products.values, values.getValues());
     }

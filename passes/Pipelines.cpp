@@ -47,6 +47,8 @@ static void buildFuse(OpPassManager &manager, const PipelineOptions &options) {
   manager.addNestedPass<func::FuncOp>(createRaiseVisibility());
   // Before the stencil, which is made of keys that are given.
   manager.addNestedPass<func::FuncOp>(createFoldKeyScales());
+  if (options.fastMath)
+    manager.addNestedPass<func::FuncOp>(createDropZeroMaps());
   manager.addNestedPass<func::FuncOp>(createFoldDiffWindow());
   manager.addNestedPass<func::FuncOp>(createHoistInvariant());
   // Before products leave a step, so that gates leave as one sequence.

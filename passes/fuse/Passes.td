@@ -299,4 +299,31 @@ def FoldKeyScales : Pass<"gf-fold-key-scales", "::mlir::func::FuncOp"> {
   ];
 }
 
+def DropZeroMaps : Pass<"gf-drop-zero-maps", "::mlir::func::FuncOp"> {
+  let summary = "Maps whose weight is 0 left out";
+  let description = [{
+    What is multiplied by a constant 0 in an attention's region counts as 0, and a sum leaves it
+    out; a softmax that nothing else reads is then not computed:
+
+    `(softmax(s1) - 0 * softmax(s2)) v = softmax(s1) v`
+
+    A part of `--fast-math` alone: 0 times NaN or infinity is NaN otherwise.
+
+    ```mlir
+    %z = linalg.generic { mulf } ins(%zero, %p2 : tensor<f32>, tensor<?xf32>)
+    %w = linalg.generic { subf } ins(%p1, %z : tensor<?xf32>, tensor<?xf32>)
+    %y = gf.row_values %w, %v : ...
+    // becomes
+    %y = gf.row_values %p1, %v : ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"mapsDropped", "dropped", "Maps left out">
+  ];
+}
+
 #endif // GATEFOLD_FUSE_PASSES_TD

@@ -225,7 +225,7 @@ def test_naive_gives_the_same(small):
     assert run_small(small, "--naive").out == run_small(small).out
 
 
-def test_fast_math_changes_nothing_on_a_cpu(small):
+def test_fast_math_changes_no_arithmetic_on_a_cpu(small):
     assert run_small(small, "--fast-math").out == run_small(small).out
 
 

@@ -60,6 +60,8 @@ static void buildFuse(OpPassManager &manager, const PipelineOptions &options) {
   manager.addNestedPass<func::FuncOp>(
       createFuseGates({joinsDirections, /*afterHoisting=*/true}));
   clean(manager);
+  manager.addNestedPass<func::FuncOp>(createSinkIntoAttention());
+  clean(manager);
 }
 
 static void buildSchedule(OpPassManager &manager,

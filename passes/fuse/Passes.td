@@ -326,4 +326,39 @@ def DropZeroMaps : Pass<"gf-drop-zero-maps", "::mlir::func::FuncOp"> {
   ];
 }
 
+def SinkIntoAttention : Pass<"gf-sink-into-attention", "::mlir::func::FuncOp"> {
+  let summary = "What follows an attention row by row, in its rows";
+  let description = [{
+    Elementwise operations and reductions that follow an attention and look at no more than one
+    query's row of its result (a norm of each head, a gate, a scale) move into the
+    attention's region. The result of the attention itself is then not stored.
+
+    What they read beside the result becomes a query, where it has a row for each query, or a
+    capture.
+
+    ```mlir
+    %y = gf.attention queries(%q : ...) keys(%k, %v : ...) -> tensor<2x?x8xf32> { ... }
+    %z = linalg.generic { mulf } ins(%y, %gate : tensor<2x?x8xf32>, tensor<2x?x8xf32>)
+    // becomes
+    %z = gf.attention queries(%q, %gate : ...) keys(%k, %v : ...) -> tensor<2x?x8xf32> {
+      ...
+      %zr = linalg.generic { mulf } ins(%yr, %gater : tensor<8xf32>, tensor<8xf32>)
+      gf.yield %zr : tensor<8xf32>
+    }
+    ```
+
+    As many operations as leave one result, no larger than what it is made of. Not where rows
+    are put in another order (heads side by side), where the result has another reader, in the
+    step of a recurrence, or where the attention would lose its form in blocks of keys or in
+    registers.
+  }];
+  let dependentDialects = [
+    "::gatefold::GfDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"operationsSunk", "sunk", "Operations moved into rows">
+  ];
+}
+
 #endif // GATEFOLD_FUSE_PASSES_TD

@@ -35,6 +35,10 @@ attention sinks(q: [T, D], k: [S, D], v: [S, E], z: [], g: [T, 1]) -> [T, E] {
   return softmax(s, sink=z) @ v - softmax(tanh(s), where=col % 3 != 1, sink=g) @ v
 }
 
+func finished(y: [B, H, T, E], g: [B, 1, T, 1]) -> [B, H, T, E] {
+  return sigmoid(g) * (y / sqrt(mean(y**2, axis=-1, keep=true) + 0.1))
+}
+
 attention relative(q: [T, D], k: [S, D], v: [S, E], table: [N]) -> [T, E] {
   return softmax(q @ k.T / sqrt(D) + take(table, clamp(position - col + 3, 0, N - 1))) @ v
 }
@@ -47,10 +51,11 @@ BODIES = {
     "norm": "norm(q, k, v, g",
     "sinks": "sinks(q, k, v, z, g",
     "relative": "relative(q, k, v, table",
+    "finished": "finished(dot_product(2 * q, k, v",
 }
 # Of each: restrictions, what the reference needs to know of them, the row programs in it.
 VIEWS = {
-    "whole": ("", {}, ("norm", "relative")),
+    "whole": ("", {}, ("norm", "relative", "finished")),
     "causal": ("causal=true, gqa=true", {"causal": True}, ("plain", "differential")),
     "lengths": ("lengths=n, causal=true, offset=o", {"causal": True}, ("differential", "sinks")),
     "window": ("window=(9, 2), lengths=n, offset=o", {"window": (9, 2)}, ("plain", "scaled")),
@@ -80,6 +85,9 @@ def reference(name, n):
         s = scores(n)
         odd = softmax(numpy.tanh(s), n.seen & (n.column % 3 != 1), n.g)
         return weigh(softmax(s, n.seen, n.z), n.v) - weigh(odd, n.v)
+    if name == "finished":
+        y = weigh(softmax(2 * scores(n), n.seen), n.v)
+        return y / numpy.sqrt((y**2).mean(axis=1, keepdims=True) + 0.1) / (1 + numpy.exp(-n.g))
     near = n.table[numpy.clip(n.position - n.column + 3, 0, 6)]
     return weigh(softmax(scores(n) + near, n.seen), n.v)
 
@@ -87,6 +95,7 @@ def reference(name, n):
 def text(view, key_heads):
     options, _, names = VIEWS[view]
     calls = [BODIES[name] + (", " + options if options else "") + ")" for name in names]
+    calls = [call + ", g)" if call.startswith("finished") else call for call in calls]
     results = ", ".join(f"{name}: [B, {HEADS}, T, {VALUES}]" for name in names)
     return f"""import attention
 {OWN}

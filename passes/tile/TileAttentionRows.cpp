@@ -189,14 +189,14 @@ Value AttentionTiling::makeProduct(Value vector, Value matrix, bool alongRows,
 }
 
 void AttentionTiling::lower(RowScoresOp op) {
-  Tile &result = tiles[op.getResult()];
   auto [panels, firstPacked] = keyPanels.lookup(op.getKeys());
   if (!panels) {
     Value query = body.isPerQuery(op.getQuery()) ? wholeTile(op.getQuery())
                                                  : tileOf(op.getQuery()).value;
     Value keys = body.isPerQuery(op.getKeys()) ? wholeTile(op.getKeys())
                                                : tileOf(op.getKeys()).value;
-    result = {makeProduct(query, keys, /*alongRows=*/true), true, true, {}};
+    Value product = makeProduct(query, keys, /*alongRows=*/true);
+    tiles[op.getResult()] = {product, true, true, {}};
     return;
   }
   Value query = wholeTile(op.getQuery());
@@ -215,11 +215,11 @@ void AttentionTiling::lower(RowScoresOp op) {
   Value part = tensor::ExtractSliceOp::create(
       rewriter, loc, panels, offsets, sizes,
       SmallVector<OpFoldResult>(3, rewriter.getIndexAttr(1)));
-  Value output = makeScores(type.getElementType());
-  result.value = LinearOp::create(rewriter, loc, output.getType(), query, part,
-                                  /*initial=*/Value(), output)
-                     .getResult();
-  result.isPerQuery = result.isOwned = true;
+  Value output = makeScores(op.getType().getElementType());
+  Value product = LinearOp::create(rewriter, loc, output.getType(), query, part,
+                                   /*initial=*/Value(), output)
+                      .getResult();
+  tiles[op.getResult()] = {product, true, true, {}};
 }
 
 /// `[rows, values]`.

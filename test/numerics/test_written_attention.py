@@ -13,7 +13,7 @@ WIDTH, VALUES, HEADS = 5, 3, 2
 SIZES = [(1, 1, 1), (2, 3, 7), (3, 17, 65), (1, 64, 1), (2, 1, 17), (2, 0, 5), (2, 4, 0), (0, 3, 3)]
 INPUTS = f"""queries: [N, B, {HEADS}, T, {WIDTH}], k: [B, {HEADS}, S, {WIDTH}], v: [B, {HEADS}, S, {VALUES}], turned: [B, {HEADS}, {VALUES}, S],
   bias: [T, S], mask: bool[B, 1, 1, S], slope: [{HEADS}, 1, 1], shift: [B, {HEADS}, T, 1],
-  length: i64[B], past: i64[B], query_part: i64[B, T], key_part: i64[B, S], table: [9]"""
+  length: i64[B], past: i64[B], least: i64[], query_part: i64[B, T], key_part: i64[B, S], table: [9]"""
 ROW, COLUMN = "arange(T)[:, None]", "arange(S)[None, :]"
 
 
@@ -74,6 +74,14 @@ WRITTEN = {
                     lambda n: softmax(where(n["row"] >= n["column"], n["s"])) - 0.5 * softmax(where(n["row"] >= n["column"], 2 * n["s"]))),
     "apart": ("softmax(q @ k.T) @ v - shift * (softmax(0.5 * (q @ k.T)) @ v)",
               lambda n: softmax(n["s"]) - n["shift"] * softmax(0.5 * n["s"])),
+    # Two products whose queries are read one behind the other, amid many values.
+    "conditions": (
+        f"(softmax(where({COLUMN} % 2 == 0 and {ROW} >= {COLUMN}, (k @ (q * 0.5).T).T + bias + where({ROW} + {COLUMN} < 9, 0, -inf), -inf))"
+        f" - 0.5 * softmax((k @ q.T).T + where((({COLUMN} <= {ROW} + S and {COLUMN} - {ROW} < 2) and abs({ROW} - {COLUMN}) <= 2) and {COLUMN} < least"
+        f" and {COLUMN} % 2 == 0 and {COLUMN} % 2 == 0, 0, -inf))) @ v",
+        lambda n: softmax(where((n["column"] % 2 == 0) & (n["row"] >= n["column"]) & (n["row"] + n["column"] < 9), 0.5 * n["s"] + n["bias"]))
+        - 0.5 * softmax(where((n["column"] - n["row"] < 2) & (abs(n["row"] - n["column"]) <= 2) & (n["column"] < n["least"]) & (n["column"] % 2 == 0), n["s"])),
+    ),
     # Turned around.
     "keys_first": ("softmax((k @ q.T).T) @ v", lambda n: softmax(n["s"])),
     "columns": ("softmax(k @ q.T, axis=2).T @ v", lambda n: softmax(n["s"])),
@@ -125,9 +133,11 @@ def inputs_of(generator, batch, queries, keys):
         # Also beyond the keys, and before them.
         "length": generator.integers(-1, keys + 3, batch),
         "past": generator.integers(-3, keys + 1, batch),
+        "least": generator.integers(0, keys + 1),
         "query_part": generator.integers(0, 3, (batch, queries)),
         "key_part": generator.integers(0, 3, (batch, keys)),
     }
+    integers = {name: numpy.asarray(numbers) for name, numbers in integers.items()}
     return {name: array.astype(numpy.float32) for name, array in given.items()} | {"mask": mask} | integers
 
 
@@ -151,7 +161,7 @@ def test_each_becomes_an_attention(tmp_path):
     assert len(attentions) == ATTENTIONS + 1
     assert "linalg.contract" not in found
     # What is given for queries and keys alone.
-    assert sum("pairs(" in line for line in attentions) == 4
+    assert sum("pairs(" in line for line in attentions) == 5
     assert "tensor<?x?xi1>" not in found and "tensor<?x?xi64>" not in found.split("gf.attention")[1]
 
 
@@ -203,7 +213,7 @@ def test_one_order_of_bits(compiler):
     library = compiler.library(text()).prepare({})
     given = inputs_of(numpy.random.default_rng(175), 3, 33, 70)
     one, *others = [library.context(threads).run(**given) for threads in (1, 2, 3, 7)]
-    shared = ("queries", "bias", "slope", "table")
+    shared = ("queries", "bias", "slope", "table", "least")
     apart = {n: a if n in shared else a[1:2] for n, a in given.items()}
     apart["queries"] = given["queries"][:, 1:2]
     others.append(library.run(**apart))

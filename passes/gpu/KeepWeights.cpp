@@ -16,6 +16,7 @@
 #include "passes/gpu/LinearToTiles.h"
 #include "passes/gpu/Passes.h"
 #include "passes/gpu/SharedTile.h"
+#include "passes/schedule/StepPanels.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -29,6 +30,13 @@ using namespace gatefold;
 
 /// A copy costs what reading the panels in one step costs.
 static constexpr int64_t leastSteps = 4;
+
+/// Elements along k that a tile of the product takes at a time.
+static int64_t getStep(LinearOp op) {
+  ProductTypes types = getProductTypes(op);
+  return getTileStep(types,
+                     op->hasAttr(stepProductName) && mayShareTerms(types));
+}
 
 /// The buffer that a view shows: a place in the arena, or an argument.
 static Value getBuffer(Value view) {
@@ -103,12 +111,21 @@ private:
 };
 } // namespace
 
+/// Whether an operation may be executed where it would not have been. There is
+/// at least one rank to divide by.
+static bool isSafe(Operation *op) {
+  if (isPure(op))
+    return true;
+  return isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp>(op) &&
+         op->getOperand(1).getDefiningOp<TeamSizeOp>();
+}
+
 /// Whether a value can be computed before the loop, from what is known there.
 static bool isKnownBefore(Value value, scf::ForOp loop) {
   if (loop.isDefinedOutsideOfLoop(value))
     return true;
   Operation *op = value.getDefiningOp();
-  return op && op->getNumRegions() == 0 && isPure(op) &&
+  return op && op->getNumRegions() == 0 && isSafe(op) &&
          llvm::all_of(op->getOperands(), [&](Value operand) {
            return isKnownBefore(operand, loop);
          });
@@ -148,7 +165,7 @@ Value Keeping::makeIsReached(LinearOp op) {
 /// The panels tile by tile, zeros behind the end of k; by all threads.
 void Keeping::copy(const KeptPanels &panels, Value memory, Value depth) {
   ProductTypes types = getProductTypes(panels.first());
-  int64_t step = getTileStep(types), width = types.width;
+  int64_t step = getStep(panels.first()), width = types.width;
   SharedTile tile(step, width, types.panels.getIntOrFloatBitWidth() / 8);
   Value zero = builder.index(0), one = builder.index(1);
   Value size = builder.size(panels.source, 1);
@@ -193,7 +210,7 @@ void Keeping::place(KeptPanels &panels, Value &end) {
   for (LinearOp op : ArrayRef(panels.products).drop_front())
     isReached =
         builder.createOrFold<arith::OrIOp>(isReached, makeIsReached(op));
-  Value step = builder.index(getTileStep(types));
+  Value step = builder.index(getStep(panels.first()));
   Value count = builder.size(panels.source, 0);
   Value size = builder.size(panels.source, 1);
   Value depth = builder.multiply(builder.divideUp(size, step), step);
@@ -300,9 +317,10 @@ static scf::ForOp findLoop(LinearOp op, scf::ForOp step) {
 
 /// Shared memory for weights: what the tiles of functions beside them leave.
 static int64_t getKeptBytes(const TargetDescription &target) {
-  // Four stages of the largest tiles beside them: 32 rows of x and a panel, of
-  // 64 bytes along k; and what an operation of another kind needs.
-  int64_t tiles = 32 << 10;
+  // Two stages of 32 rows of x, of 64 bytes along k for each warp, and sums
+  // that are joined; or four stages of the largest tiles of another product; or
+  // what an operation of another kind needs.
+  int64_t tiles = 48 << 10;
   return (target.blockSharedBytes - tiles) / SharedTile::alignment *
          SharedTile::alignment;
 }
@@ -338,8 +356,7 @@ struct KeepWeights : gatefold::impl::KeepWeightsBase<KeepWeights> {
                    .str();
         return;
       }
-      loops[loop][{op.getPanels(), getTileStep(getProductTypes(op))}]
-          .products.push_back(op);
+      loops[loop][{op.getPanels(), getStep(op)}].products.push_back(op);
       remark::passed(op.getLoc(), options)
           << "weights stay in shared memory from step to step where a "
              "block's part fits in " +

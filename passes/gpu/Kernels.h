@@ -38,7 +38,8 @@ inline constexpr llvm::StringLiteral argumentWordsName = "gf.argument_words";
 inline constexpr llvm::StringLiteral vectorsName = "gf.vectors";
 
 /// Attribute of such a function: the warps among which the rows of its tiles
-/// are dealt, and among which the columns are.
+/// are dealt, among which the columns are, and, if given, among which the terms
+/// of its products are.
 inline constexpr llvm::StringLiteral warpsName = "gf.warps";
 
 /// Attribute of a function: the bytes from the begin of a block's dynamic

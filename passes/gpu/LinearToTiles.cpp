@@ -11,6 +11,7 @@
 #include "passes/cpu/ProductCalls.h"
 #include "passes/gpu/Kernels.h"
 #include "passes/gpu/Passes.h"
+#include "passes/schedule/StepPanels.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_LINEARTOTILES
@@ -43,11 +44,65 @@ static LinearTileTypes getTileTypes(LinearOp op) {
     openPanels = MemRefType::get(openPanels.getShape(), types.panels,
                                  openPanels.getLayout(), space);
   LinearTileTypes product = {types, openPanels};
+  product.sharesTerms = op->hasAttr(stepProductName) && mayShareTerms(types);
   for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
        loop = loop->getParentOfType<scf::ForOp>())
     if (auto bytes = loop->getAttrOfType<IntegerAttr>(keptBytesName))
       product.keptBytes = bytes.getInt();
   return product;
+}
+
+/// The function that shares out the rows to `tileFunctions`, one for each of
+/// the product's tiles: (x, panels, initial, whether to add it, output).
+///
+/// As many rows as they take in tiles of most rows, then the fewest that take
+/// the rest.
+static func::FuncOp makeLinearFunction(Location loc,
+                                       const LinearTileTypes &product,
+                                       ArrayRef<func::FuncOp> tileFunctions,
+                                       StringRef name) {
+  func::FuncOp largest = tileFunctions.front();
+  // But for the first row and the end of the rows.
+  func::FuncOp function =
+      makeKernelFunction(loc, name, largest.getArgumentTypes().drop_back(2));
+  KernelBuilder builder(loc, loc.getContext());
+  builder.setInsertionPointToStart(&function.getBody().front());
+  ValueRange arguments = function.getArguments();
+  Value rows = builder.size(arguments[4], 0);
+  auto call = [&](func::FuncOp callee, Value begin, Value end) {
+    SmallVector<Value> operands(arguments);
+    operands.append({begin, end});
+    func::CallOp::create(builder, callee, operands);
+  };
+  ArrayRef<LinearTile> tiles = product.getTiles();
+  // A tile that is more than half full is a whole one.
+  Value most = builder.index(tiles[0].rows);
+  Value whole = builder.divide(
+      builder.add(rows, builder.index(tiles[0].rows - tiles[1].rows - 1)),
+      most);
+  Value first = builder.minimum(builder.multiply(whole, most), rows);
+  Value zero = builder.index(0);
+  builder.when(builder.compare(arith::CmpIPredicate::ugt, first, zero),
+               [&] { call(largest, zero, first); });
+  // Where it has to be told apart: more rows than the next tile has.
+  auto callRest = [&](auto &self, unsigned tile) -> void {
+    Value least = builder.add(
+        first,
+        builder.index(tile + 1 < tiles.size() ? tiles[tile + 1].rows : 0));
+    auto choice = scf::IfOp::create(
+        builder, builder.compare(arith::CmpIPredicate::ugt, rows, least),
+        /*withElseRegion=*/tile + 1 < tiles.size());
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(choice.thenBlock());
+    call(tileFunctions[tile], first, rows);
+    if (tile + 1 == tiles.size())
+      return;
+    builder.setInsertionPointToStart(choice.elseBlock());
+    self(self, tile + 1);
+  };
+  callRest(callRest, 1);
+  func::ReturnOp::create(builder);
+  return function;
 }
 
 namespace {

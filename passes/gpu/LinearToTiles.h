@@ -15,30 +15,36 @@
 namespace gatefold {
 
 /// The tile that a block computes at once: `rows` rows with the columns of
-/// `panels` panels, dealt to so many warps along each.
+/// `panels` panels, dealt to so many warps along each, and along k.
 struct LinearTile {
-  int64_t rows, warpRows, warpColumns, panels;
+  int64_t rows, warpRows, warpColumns, panels, warpTerms = 1;
 };
 
 /// Columns of a panel, or of an equal part of it, that a tile takes; 0 if
 /// panels so wide cannot be taken apart in groups of 8.
 int64_t getTileColumns(int64_t width);
 
-/// Elements along k that a tile takes at a time.
-int64_t getTileStep(const ProductTypes &types);
+/// Elements along k that a tile takes at a time, if warps share them or not.
+int64_t getTileStep(const ProductTypes &types, bool sharesTerms);
+
+/// Whether the terms of a product are summed in parts that warps may share.
+bool mayShareTerms(const ProductTypes &types);
 
 /// What the functions of a product multiply, and where its panels are: in
 /// global memory, or kept in shared memory.
 ///
-/// Kept panels are tiles (SharedTile.h) of getTileStep() rows, those of a panel
-/// one behind another; what lies behind the end of k is 0. The distance between
-/// panels is whole tiles.
+/// Kept panels are tiles (SharedTile.h) of getStep() rows, those of a panel
+/// one behind another; what lies behind the end of k is 0. The distance
+/// between panels is whole tiles.
 struct LinearTileTypes {
   ProductTypes types;
   mlir::MemRefType panels;
   /// Bytes that the loop around the product keeps, or 0.
   int64_t keptBytes = 0;
+  /// Whether warps share its terms.
+  bool sharesTerms = false;
 
+  int64_t getStep() const { return getTileStep(types, sharesTerms); }
   bool isKept() const { return bool(panels.getMemorySpace()); }
   std::string getName() const;
   /// Tiles of most rows first. The last takes what has as many rows or fewer.
@@ -55,13 +61,6 @@ mlir::func::FuncOp makeLinearTileFunction(mlir::Location loc,
                                           const LinearTileTypes &product,
                                           const LinearTile &tile,
                                           llvm::StringRef name);
-
-/// The function that shares out the rows to `tileFunctions`, one for each of
-/// the product's tiles: (x, panels, initial, whether to add it, output).
-mlir::func::FuncOp
-makeLinearFunction(mlir::Location loc, const LinearTileTypes &product,
-                   llvm::ArrayRef<mlir::func::FuncOp> tileFunctions,
-                   llvm::StringRef name);
 
 } // namespace gatefold
 

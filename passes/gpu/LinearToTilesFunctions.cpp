@@ -3,7 +3,15 @@
 //
 // A tile's sums stay in registers while k runs. Whatever the tile, an element
 // is the sum of the same steps of k in the same order, so that its bits do not
-// depend on how many rows there are.
+// depend on how many rows there are, nor on whether warps share its terms:
+//
+//   part p = step p + step p + 8 + step p + 16 + ...
+//   sum    = 0 + part 0 + part 1 + ... + part 7
+//
+// Of a few rows each warp has a part. Else the steps of one part follow those
+// of the other. Of two operands of 16 bits, of which no step of a recurrence
+// has products, all steps are one part: tiles so large have no room for two
+// sums.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,18 +32,32 @@ static constexpr LinearTile narrowTiles[] = {
 static constexpr LinearTile wideTiles[] = {{64, 4, 2, 1}, {16, 1, 8, 1}};
 static constexpr LinearTile smallTiles[] = {{32, 2, 4, 1}, {16, 1, 8, 1}};
 
+// Of a step's few rows and columns each warp has all, and of the terms a part.
+static constexpr int64_t termParts = 8;
+static constexpr LinearTile stepTiles[] = {{32, 1, 1, 1, termParts},
+                                           {16, 1, 1, 1, termParts}};
+
 static bool isNarrow(const ProductTypes &types) {
   return !types.x.isF32() && types.x == types.panels;
 }
 
+bool gatefold::mayShareTerms(const ProductTypes &types) {
+  return !isNarrow(types);
+}
+
 ArrayRef<LinearTile> LinearTileTypes::getTiles() const {
+  if (sharesTerms)
+    return stepTiles;
   if (keptBytes)
     return smallTiles;
   return isNarrow(types) ? ArrayRef(narrowTiles) : ArrayRef(wideTiles);
 }
 
 std::string LinearTileTypes::getName() const {
-  return types.getName() + (isKept() ? "_kept" : keptBytes ? "_beside" : "");
+  return types.getName() + (sharesTerms ? "_step" : "") +
+         (isKept()    ? "_kept"
+          : keptBytes ? "_beside"
+                      : "");
 }
 
 int64_t gatefold::getTileColumns(int64_t width) {
@@ -47,8 +69,8 @@ int64_t gatefold::getTileColumns(int64_t width) {
 }
 
 // A row of 64 bytes: longer ones take registers.
-int64_t gatefold::getTileStep(const ProductTypes &types) {
-  return isNarrow(types) ? 32 : 16;
+int64_t gatefold::getTileStep(const ProductTypes &types, bool sharesTerms) {
+  return (isNarrow(types) ? 32 : 16) * (sharesTerms ? termParts : 1);
 }
 
 namespace {
@@ -59,7 +81,7 @@ public:
                const LinearTile &tile)
       : builder(function.getLoc(), function.getContext()), types(product.types),
         isKept(product.isKept()), tile(tile),
-        columns(getTileColumns(types.width)), step(getTileStep(types)) {
+        columns(getTileColumns(types.width)), step(product.getStep()) {
     Block &body = function.getBody().front();
     builder.setInsertionPointToStart(&body);
     x = body.getArgument(0);
@@ -75,19 +97,31 @@ public:
   void make();
 
 private:
+  /// Whether sums are of parts one after the other.
+  bool hasParts() const { return mayShareTerms(types) && tile.warpTerms == 1; }
   /// Columns of the output that a tile has from one panel, as a part of it.
   struct Strip {
     Value panel, lane, column;
   };
+  void findParts();
+  Value invert(Value divisor);
+  std::pair<Value, Value> getPlace(Value turn);
+  SmallVector<Value> addParts(ValueRange sums);
   Strip getStrip(Value number);
   void makeTiles(Value begin, Value end, int64_t strips);
   void makeTile(Value row, ArrayRef<Strip> strips);
+  SmallVector<Value> multiply(Value row, ArrayRef<Strip> strips, Value at,
+                              ValueRange sums);
   SmallVector<Value> sumProducts(Value row, ArrayRef<Strip> strips);
+  SmallVector<Value> sumParts(Value row, ArrayRef<Strip> strips);
   Value read(Value buffer, ValueRange place, VectorType type,
              ArrayRef<bool> inBounds, Type wanted);
   Value readPanel(const Strip &strip, Value at);
-  Value getZero(Type element) {
-    return arith::ConstantOp::create(builder, builder.getZeroAttr(element));
+  Value getZero(Type type) {
+    return arith::ConstantOp::create(builder, builder.getZeroAttr(type));
+  }
+  Value getZeros() {
+    return getZero(VectorType::get({tile.rows, columns}, builder.getF32Type()));
   }
 
   KernelBuilder builder;
@@ -97,6 +131,14 @@ private:
   int64_t columns, step;
   Type element;
   Value x, panels, initial, hasInitial, output, firstRow, endRow;
+  /// All steps of k; how many the first parts have in all, which have one more
+  /// than the others, and how many parts these are.
+  Value stepCount, stepsInLong, longParts;
+  /// Steps of a part, and 2^64 / steps.
+  struct Part {
+    Value steps, inverse;
+  };
+  Part longPart, shortPart;
 };
 } // namespace
 
@@ -141,10 +183,62 @@ Value TileFunction::readPanel(const Strip &strip, Value at) {
   return read(shared, {zero, zero}, type, {true, true}, element);
 }
 
-/// The products of the tile's rows with each strip, over all of k.
-SmallVector<Value> TileFunction::sumProducts(Value row,
-                                             ArrayRef<Strip> strips) {
-  auto sumType = VectorType::get({tile.rows, columns}, builder.getF32Type());
+/// 2^64 / divisor, rounded up; of 1 it is not used.
+Value TileFunction::invert(Value divisor) {
+  Value most = arith::ConstantIndexOp::create(builder, -1);
+  return builder.add(arith::DivUIOp::create(builder, most, divisor),
+                     builder.index(1));
+}
+
+void TileFunction::findParts() {
+  Value parts = builder.index(termParts), one = builder.index(1);
+  stepCount = builder.divideUp(builder.size(panels, 1), builder.index(step));
+  // Steps of the first parts; the others have one less.
+  Value most =
+      arith::MaxUIOp::create(builder, builder.divideUp(stepCount, parts), one);
+  Value fewer = builder.subtract(most, one);
+  longParts = builder.subtract(stepCount, builder.multiply(fewer, parts));
+  stepsInLong = builder.multiply(longParts, most);
+  longPart = {most, invert(most)};
+  // There is none of no steps, and none is divided by 0.
+  fewer = arith::MaxUIOp::create(builder, fewer, one);
+  shortPart = {fewer, invert(fewer)};
+}
+
+/// Where the step of a turn begins, and whether its part does. A division for
+/// each turn would take longer than the step: the inverse of a number is known,
+/// and gives quotients of numbers below 2^32.
+std::pair<Value, Value> TileFunction::getPlace(Value turn) {
+  Value isLong = builder.compare(arith::CmpIPredicate::ult, turn, stepsInLong);
+  Value rest =
+      builder.choose(isLong, turn, builder.subtract(turn, stepsInLong));
+  Value steps = builder.choose(isLong, longPart.steps, shortPart.steps);
+  Value inverse = builder.choose(isLong, longPart.inverse, shortPart.inverse);
+  Value quotient =
+      arith::MulUIExtendedOp::create(builder, rest, inverse).getHigh();
+  Value isOne =
+      builder.compare(arith::CmpIPredicate::eq, steps, builder.index(1));
+  quotient = builder.choose(isOne, rest, quotient);
+  Value inPart = builder.subtract(rest, builder.multiply(quotient, steps));
+  Value part =
+      builder.choose(isLong, quotient, builder.add(quotient, longParts));
+  Value number =
+      builder.add(part, builder.multiply(inPart, builder.index(termParts)));
+  return {builder.multiply(number, builder.index(step)),
+          builder.compare(arith::CmpIPredicate::eq, inPart, builder.index(0))};
+}
+
+/// What the parts before have in all, and what this one has.
+SmallVector<Value> TileFunction::addParts(ValueRange sums) {
+  SmallVector<Value> whole;
+  for (size_t i = 0, count = sums.size() / 2; i < count; ++i)
+    whole.push_back(arith::AddFOp::create(builder, sums[i], sums[count + i]));
+  return whole;
+}
+
+/// Adds the products of the tile's rows with each strip, of a step of k.
+SmallVector<Value> TileFunction::multiply(Value row, ArrayRef<Strip> strips,
+                                          Value at, ValueRange sums) {
   auto xType = VectorType::get({tile.rows, step}, types.x);
   AffineExpr m, n, k;
   bindDims(builder.getContext(), m, n, k);
@@ -157,25 +251,56 @@ SmallVector<Value> TileFunction::sumProducts(Value row,
       [&](vector::IteratorType type) -> Attribute {
         return vector::IteratorTypeAttr::get(builder.getContext(), type);
       }));
-  Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(sumType));
-  SmallVector<Value> start(strips.size(), zero);
-  return builder.loop(
-      builder.index(0), builder.size(panels, 1), step, start,
-      [&](Value at, ValueRange sums) {
-        Value rows = read(x, {row, at}, xType, {false, false}, element);
-        SmallVector<Value> next;
-        for (auto [strip, sum] : llvm::zip(strips, sums)) {
-          Value weights = readPanel(strip, at);
-          next.push_back(vector::ContractionOp::create(
-              builder, rows, weights, sum, builder.getAffineMapArrayAttr(maps),
-              iterators));
-        }
+  Value rows = read(x, {row, at}, xType, {false, false}, element);
+  SmallVector<Value> next;
+  for (auto [strip, sum] : llvm::zip(strips, sums)) {
+    Value weights = readPanel(strip, at);
+    next.push_back(vector::ContractionOp::create(
+        builder, rows, weights, sum, builder.getAffineMapArrayAttr(maps),
+        iterators));
+  }
+  return next;
+}
+
+/// All of k in order, by warps that share the terms or in one part.
+SmallVector<Value> TileFunction::sumProducts(Value row,
+                                             ArrayRef<Strip> strips) {
+  SmallVector<Value> start(strips.size(), getZeros());
+  return builder.loop(builder.index(0), builder.size(panels, 1), step, start,
+                      [&](Value at, ValueRange sums) {
+                        return multiply(row, strips, at, sums);
+                      });
+}
+
+/// One part after the other.
+SmallVector<Value> TileFunction::sumParts(Value row, ArrayRef<Strip> strips) {
+  size_t count = strips.size();
+  // What all parts before have, and what this one has.
+  SmallVector<Value> start(2 * count, getZeros());
+  return addParts(builder.loop(
+      builder.index(0), stepCount, 1, start,
+      [&](Value turn, ValueRange carried) {
+        auto [at, begins] = getPlace(turn);
+        SmallVector<Value> sums = builder.either(
+            begins, carried.getTypes(),
+            [&]() -> SmallVector<Value> {
+              SmallVector<Value> whole = addParts(carried);
+              whole.append(count, getZeros());
+              return whole;
+            },
+            [&]() -> SmallVector<Value> {
+              return SmallVector<Value>(carried);
+            });
+        SmallVector<Value> next(ArrayRef(sums).take_front(count));
+        llvm::append_range(
+            next, multiply(row, strips, at, ArrayRef(sums).drop_front(count)));
         return next;
-      });
+      }));
 }
 
 void TileFunction::makeTile(Value row, ArrayRef<Strip> strips) {
-  SmallVector<Value> sums = sumProducts(row, strips);
+  SmallVector<Value> sums =
+      hasParts() ? sumParts(row, strips) : sumProducts(row, strips);
   auto startType = VectorType::get({tile.rows, columns}, types.initial);
   for (auto [strip, sum] : llvm::zip(strips, sums)) {
     Value begun = builder.either(
@@ -204,6 +329,8 @@ void TileFunction::makeTiles(Value begin, Value end, int64_t strips) {
 }
 
 void TileFunction::make() {
+  if (hasParts())
+    findParts();
   Value zero = builder.index(0);
   Value strips = builder.multiply(builder.size(panels, 0),
                                   builder.index(types.width / columns));
@@ -239,58 +366,13 @@ func::FuncOp gatefold::makeLinearTileFunction(Location loc,
   int64_t warpColumns = tile.warpColumns;
   while (getTileColumns(product.types.width) % (8 * warpColumns) != 0)
     --warpColumns;
-  function->setAttr(warpsName,
-                    builder.getDenseI64ArrayAttr({tile.warpRows, warpColumns}));
+  SmallVector<int64_t> warps = {tile.warpRows, warpColumns};
+  if (tile.warpTerms > 1)
+    warps.push_back(tile.warpTerms);
+  function->setAttr(warpsName, builder.getDenseI64ArrayAttr(warps));
   if (product.keptBytes)
     function->setAttr(keptBytesName,
                       builder.getI64IntegerAttr(product.keptBytes));
   TileFunction(function, product, tile).make();
-  return function;
-}
-
-/// As many rows as they take in tiles of most rows, then the fewest that take
-/// the rest.
-func::FuncOp gatefold::makeLinearFunction(Location loc,
-                                          const LinearTileTypes &product,
-                                          ArrayRef<func::FuncOp> tileFunctions,
-                                          StringRef name) {
-  func::FuncOp function = makeKernelFunction(loc, name, getArguments(product));
-  KernelBuilder builder(loc, loc.getContext());
-  builder.setInsertionPointToStart(&function.getBody().front());
-  ValueRange arguments = function.getArguments();
-  Value rows = builder.size(arguments[4], 0);
-  auto call = [&](func::FuncOp callee, Value begin, Value end) {
-    SmallVector<Value> operands(arguments);
-    operands.append({begin, end});
-    func::CallOp::create(builder, callee, operands);
-  };
-  ArrayRef<LinearTile> tiles = product.getTiles();
-  // A tile that is more than half full is a whole one.
-  Value most = builder.index(tiles[0].rows);
-  Value whole = builder.divide(
-      builder.add(rows, builder.index(tiles[0].rows - tiles[1].rows - 1)),
-      most);
-  Value first = builder.minimum(builder.multiply(whole, most), rows);
-  Value zero = builder.index(0);
-  builder.when(builder.compare(arith::CmpIPredicate::ugt, first, zero),
-               [&] { call(tileFunctions[0], zero, first); });
-  // Where it has to be told apart: more rows than the next tile has.
-  auto callRest = [&](auto &self, unsigned tile) -> void {
-    Value least = builder.add(
-        first,
-        builder.index(tile + 1 < tiles.size() ? tiles[tile + 1].rows : 0));
-    auto choice = scf::IfOp::create(
-        builder, builder.compare(arith::CmpIPredicate::ugt, rows, least),
-        /*withElseRegion=*/tile + 1 < tiles.size());
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(choice.thenBlock());
-    call(tileFunctions[tile], first, rows);
-    if (tile + 1 == tiles.size())
-      return;
-    builder.setInsertionPointToStart(choice.elseBlock());
-    self(self, tile + 1);
-  };
-  callRest(callRest, 1);
-  func::ReturnOp::create(builder);
   return function;
 }

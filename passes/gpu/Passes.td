@@ -143,7 +143,8 @@ def LinearToTiles : Pass<"gf-linear-to-tiles", "::mlir::ModuleOp"> {
     bits 128 with two panels, beside kept weights 32) while more than the next one's are left, then the
     smallest that takes the rest. A tile's sums are carried through a loop over k, in steps of 16 or, of two
     operands of 16 bits, of 32; what lies behind the end of k is read as 0. The initial value is added last.
-    Of a product marked `gf.step` 8 warps have such a step each: it has tiles of 32 and 16 rows, and an order of its own.
+    Unless both operands have 16 bits, the steps are 8 parts, s modulo 8, each a sum that is added to those before.
+    Of a product marked `gf.step` 8 warps have a part each, and the tiles have 32 and 16 rows.
 
     All tiles add the same steps in the same order, so that the bits of a row depend on
     no other row. They are not those of `gf-linear-to-parallel`: tensor cores add a step of
@@ -159,11 +160,13 @@ def LinearToTiles : Pass<"gf-linear-to-tiles", "::mlir::ModuleOp"> {
     call @gatefold_linear_f32_64(%x, %p, %b, %true, %y)
     // which calls
     func.func private @gatefold_linear_f32_64_rows64(...) attributes {gf.vectors, gf.warps = array<i64: 4, 2>} {
-      ... scf.for %k = %c0 to %size step %c16 iter_args(%sum = %zeros) -> (vector<64x64xf32>) {
+      ... scf.for %turn = %c0 to %steps step %c1 iter_args(%before = %zeros, %part = %zeros) -> (vector<64x64xf32>, vector<64x64xf32>) {
+        %k = ...
+        %whole, %sum = scf.if %begins ... // %before + %part and 0; else both
         %a = vector.transfer_read %x[%row, %k], %zero : ..., vector<64x16xf32>
         %b = vector.transfer_read %p[%panel, %k, %c0], %zero {in_bounds = [false, true]} : ..., vector<16x64xf32>
         %next = vector.contract ... %a, %b, %sum
-        scf.yield %next
+        scf.yield %whole, %next
       }
       ...
     }

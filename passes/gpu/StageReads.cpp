@@ -21,6 +21,7 @@
 #include "passes/gpu/Passes.h"
 #include "passes/gpu/StageReadsCopy.h"
 #include "passes/gpu/StageReadsPlan.h"
+#include "passes/gpu/VectorsToThreads.h"
 #include "passes/support/Target.h"
 
 namespace gatefold {
@@ -340,7 +341,15 @@ struct StageReads : gatefold::impl::StageReadsBase<StageReads> {
           llvm::alignTo(used ? used.getInt() : 0, SharedTile::alignment);
       auto kept = function->getAttrOfType<IntegerAttr>(keptBytesName);
       int64_t end = target.blockSharedBytes - (kept ? kept.getInt() : 0);
-      StagingScope scope = planStaging(function, end - begin, stages);
+      FailureOr<std::optional<WarpGrid>> warps = getWarps(function);
+      if (failed(warps))
+        return signalPassFailure();
+      WarpGrid grid = warps->value_or(WarpGrid());
+      if (grid.terms > 1)
+        end -= getJoinBytes(grid);
+      StagingScope scope =
+          planStaging(function, std::max<int64_t>(end - begin, 0), stages,
+                      /*leavesRight=*/grid.terms > 1);
       int64_t bytes = scope.bytes();
       if (bytes == 0)
         continue;

@@ -47,15 +47,16 @@ static void remarkMissed(vector::TransferReadOp read, StringRef why) {
       << "a product's operand stays in global memory: " + why.str();
 }
 
-/// Whether a value is an operand of products and nothing else.
-static bool isOnlyFactor(Value value, bool mayExtend) {
+/// Whether a value is an operand of products and nothing else, no right one
+/// unless `mayBeRight`.
+static bool isOnlyFactor(Value value, bool mayExtend, bool mayBeRight) {
   return !value.use_empty() &&
          llvm::all_of(value.getUses(), [&](OpOperand &use) {
            Operation *user = use.getOwner();
            if (isa<vector::ContractionOp>(user))
-             return use.getOperandNumber() < 2;
+             return use.getOperandNumber() < (mayBeRight ? 2 : 1);
            return mayExtend && isa<arith::ExtFOp>(user) &&
-                  isOnlyFactor(user->getResult(0), false);
+                  isOnlyFactor(user->getResult(0), false, mayBeRight);
          });
 }
 
@@ -68,12 +69,15 @@ namespace {
 /// Fills a scope with what is in its block.
 class Search {
 public:
+  explicit Search(bool leavesRight) : leavesRight(leavesRight) {}
   StagingScope find(Block *block);
 
 private:
   std::optional<StringRef> findObstacle(vector::TransferReadOp read);
   void add(SmallVectorImpl<StagedTile> &tiles, vector::TransferReadOp read);
   bool followsCounter(vector::TransferReadOp read, StagingScope &scope);
+
+  bool leavesRight;
 };
 } // namespace
 
@@ -169,7 +173,7 @@ StagingScope Search::find(Block *block) {
   for (Operation &op : *block) {
     if (auto read = dyn_cast<vector::TransferReadOp>(op)) {
       if (isInSharedMemory(read.getShapedType()) ||
-          !isOnlyFactor(read.getVector(), /*mayExtend=*/true))
+          !isOnlyFactor(read.getVector(), /*mayExtend=*/true, !leavesRight))
         continue;
       if (std::optional<StringRef> obstacle = findObstacle(read))
         remarkMissed(read, *obstacle);
@@ -250,8 +254,8 @@ static void joinSingleStages(StagingScope &scope) {
 }
 
 StagingScope gatefold::planStaging(func::FuncOp function, int64_t available,
-                                   int64_t wanted) {
-  StagingScope scope = Search().find(&function.getBody().front());
+                                   int64_t wanted, bool leavesRight) {
+  StagingScope scope = Search(leavesRight).find(&function.getBody().front());
   // What costs least is given up first: a third stage, tiles that are read
   // once, copying while another block computes.
   int64_t most = std::max(wanted, stagesOfProduct);

@@ -50,9 +50,10 @@ struct StagingScope {
 
 /// Finds what can be staged in a function, and chooses how many stages fit in
 /// `available` bytes. `wanted` stages for each loop, or what suits it for 0.
-/// Says in remarks what is not staged.
+/// `leavesRight`: not the right operands of products, of which each element is
+/// for one warp. Says in remarks what is not staged.
 StagingScope planStaging(mlir::func::FuncOp function, int64_t available,
-                         int64_t wanted);
+                         int64_t wanted, bool leavesRight);
 
 } // namespace gatefold
 

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/gpu/Kernels.h"
+#include "passes/gpu/SharedTile.h"
 #include "passes/support/Target.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -34,17 +35,36 @@ static int64_t findRows(func::FuncOp function) {
   return rows;
 }
 
+FailureOr<std::optional<WarpGrid>> gatefold::getWarps(func::FuncOp function) {
+  Attribute attribute = function->getAttr(warpsName);
+  if (!attribute)
+    return std::optional<WarpGrid>();
+  constexpr int64_t most = 1024; // Threads of a block.
+  auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute);
+  if (!numbers || numbers.size() < 2 || numbers.size() > 3 ||
+      llvm::any_of(numbers.asArrayRef(),
+                   [&](int64_t number) { return number < 1 || number > most; }))
+    return function.emitError("'")
+           << warpsName
+           << "' gives warps for rows, for columns and, perhaps, for terms of "
+              "products; found "
+           << attribute;
+  return std::optional(
+      WarpGrid{numbers[0], numbers[1], numbers.size() == 3 ? numbers[2] : 1});
+}
+
 /// The warps that the function asks for; else as many as there are for groups
 /// of 16 rows, each of the same number.
 static FailureOr<WarpGrid> findGrid(func::FuncOp function, int64_t warps) {
-  if (Attribute attribute = function->getAttr(warpsName)) {
-    auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute);
-    if (!numbers || numbers.size() != 2 || numbers[0] < 1 || numbers[1] < 1 ||
-        numbers[0] > warps || numbers[1] > warps / numbers[0])
+  FailureOr<std::optional<WarpGrid>> asked = getWarps(function);
+  if (failed(asked))
+    return failure();
+  if (*asked) {
+    if ((*asked)->size() > warps)
       return function.emitError("'")
-             << warpsName << "' gives warps for rows and for columns, " << warps
-             << " in all at most; found " << attribute;
-    return WarpGrid{numbers[0], numbers[1]};
+             << warpsName << "' gives " << (*asked)->size()
+             << " warps, and a block has " << warps;
+    return **asked;
   }
   int64_t groups = std::max<int64_t>(findRows(function) / 16, 1);
   int64_t rows = std::min(groups, warps);
@@ -103,9 +123,34 @@ static int64_t countCarriedRegisters(func::FuncOp function, WarpGrid grid) {
   return most;
 }
 
+/// Memory behind what the function uses already.
+static Value makeJoinMemory(func::FuncOp function, int64_t bytes) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
+  auto used = function->getAttrOfType<IntegerAttr>(sharedBytesName);
+  int64_t begin =
+      llvm::alignTo(used ? used.getInt() : 0, SharedTile::alignment);
+  function->setAttr(sharedBytesName, builder.getI64IntegerAttr(begin + bytes));
+  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  Location loc = function.getLoc();
+  Value memory = gpu::DynamicSharedMemoryOp::create(
+      builder, loc,
+      MemRefType::get({ShapedType::kDynamic}, builder.getI8Type(),
+                      MemRefLayoutAttrInterface(), Attribute(space)));
+  constexpr int64_t numberBytes = 4;
+  return memref::ViewOp::create(
+      builder, loc,
+      MemRefType::get({bytes / numberBytes}, builder.getF32Type(),
+                      MemRefLayoutAttrInterface(), Attribute(space)),
+      memory, arith::ConstantIndexOp::create(builder, loc, begin),
+      ValueRange());
+}
+
 static LogicalResult lower(func::FuncOp function, WarpGrid grid, int64_t warps,
                            bool isFast) {
   joinProducts(function);
+  if (failed(markSums(function, grid)))
+    return failure();
   // Read before anything changes.
   llvm::SetVector<Operation *> kept;
   function.walk([&](Operation *op) {
@@ -116,6 +161,8 @@ static LogicalResult lower(func::FuncOp function, WarpGrid grid, int64_t warps,
   ThreadPlace place(function, grid, warps);
   VectorFunction context{place, isFast || isNarrow, isFast,
                          countCarriedRegisters(function, grid)};
+  if (grid.terms > 1)
+    context.joinMemory = makeJoinMemory(function, getJoinBytes(grid));
   TypeConverter converter;
   addConversions(converter, grid);
   ConversionTarget target(*function.getContext());
@@ -127,6 +174,7 @@ static LogicalResult lower(func::FuncOp function, WarpGrid grid, int64_t warps,
   populateElementPatterns(converter, context, patterns);
   populateMemoryPatterns(converter, context, patterns);
   populateProductPatterns(context, patterns);
+  populateSumPatterns(converter, context, patterns);
   // Folded, operations would have forms that were not looked at.
   ConversionConfig config;
   config.foldingMode = DialectConversionFoldingMode::Never;

@@ -21,12 +21,21 @@ namespace gatefold {
 class OperandLoader;
 struct RightParts;
 
-/// The warps among which rows and columns of a tile are dealt.
+/// The warps among which rows and columns of a tile are dealt, and the terms of
+/// products: of 16 * terms that follow one another, or a multiple, each of
+/// `terms` warps has an equal part. Sums are in parts until they are joined.
 struct WarpGrid {
   int64_t rows = 1;
   int64_t columns = 1;
-  int64_t size() const { return rows * columns; }
+  int64_t terms = 1;
+  int64_t size() const { return rows * columns * terms; }
 };
+
+/// The warps that a function asks for, if it does; or an error.
+mlir::FailureOr<std::optional<WarpGrid>> getWarps(mlir::func::FuncOp function);
+
+/// Bytes of shared memory in which a function with these warps joins sums.
+int64_t getJoinBytes(WarpGrid grid);
 
 /// Which elements of a vector a thread has. Of each 16 x 8 elements they are
 /// two rows and two columns, as an accumulator of mma.sync; a thread's values
@@ -86,6 +95,10 @@ public:
   mlir::Value getQuad() const { return quad; }
   mlir::Value getWarpRow() const { return warpRow; }
   mlir::Value getWarpColumn() const { return warpColumn; }
+  /// Which part of the terms of a product the warp has.
+  mlir::Value getWarpTerm() const { return warpTerm; }
+  /// Whether the warp does what no other does; null if all do.
+  mlir::Value getIsInGrid() const { return isInGrid; }
 
   /// The first row and column that the thread has of a vector, i32.
   mlir::Value getFirstRow(mlir::OpBuilder &builder, mlir::Location loc,
@@ -100,7 +113,7 @@ public:
 
 private:
   WarpGrid grid;
-  mlir::Value lane, inQuad, quad, warpRow, warpColumn;
+  mlir::Value lane, inQuad, quad, warpRow, warpColumn, warpTerm;
   /// Whether the warp is one of the grid; null if all are.
   mlir::Value isInGrid;
 };
@@ -120,6 +133,8 @@ struct VectorFunction {
       kept = {};
   /// What the last product that is the first of two has loaded.
   mutable std::shared_ptr<RightParts> rightParts = {};
+  /// Shared memory in which sums are joined; null if warps share no terms.
+  mlir::Value joinMemory = {};
 };
 
 /// A pattern that knows what the function is compiled for.
@@ -127,8 +142,10 @@ template <typename Op>
 class VectorPattern : public mlir::OpConversionPattern<Op> {
 public:
   VectorPattern(const mlir::TypeConverter &converter,
-                mlir::MLIRContext *context, const VectorFunction &function)
-      : mlir::OpConversionPattern<Op>(converter, context), function(function) {}
+                mlir::MLIRContext *context, const VectorFunction &function,
+                mlir::PatternBenefit benefit = 1)
+      : mlir::OpConversionPattern<Op>(converter, context, benefit),
+        function(function) {}
   /// Of an operation whose operands are no values of a thread.
   VectorPattern(mlir::MLIRContext *context, const VectorFunction &function)
       : mlir::OpConversionPattern<Op>(context), function(function) {}
@@ -204,6 +221,10 @@ inline constexpr llvm::StringLiteral joinedName = "gf.joined";
 /// Places such products side by side, where they are in one block.
 void joinProducts(mlir::func::FuncOp function);
 
+/// Where warps share the terms of products, marks where each sum is whole: at
+/// the end of the loops that carry it. A sum begins with 0.
+mlir::LogicalResult markSums(mlir::func::FuncOp function, WarpGrid grid);
+
 /// Fails with a message where a function holds what is not known on vectors.
 mlir::LogicalResult checkVectors(mlir::func::FuncOp function, WarpGrid grid);
 
@@ -215,6 +236,9 @@ void populateMemoryPatterns(const mlir::TypeConverter &converter,
                             mlir::RewritePatternSet &patterns);
 void populateProductPatterns(const VectorFunction &function,
                              mlir::RewritePatternSet &patterns);
+void populateSumPatterns(const mlir::TypeConverter &converter,
+                         const VectorFunction &function,
+                         mlir::RewritePatternSet &patterns);
 
 } // namespace gatefold
 

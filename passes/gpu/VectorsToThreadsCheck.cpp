@@ -139,10 +139,11 @@ LogicalResult VectorCheck::checkProduct(vector::ContractionOp op) {
   bool hasRowsOfK = op.getIndexingMapsArray()[1].getResult(0) == k;
   int64_t length = op.getLhsType().getDimSize(1);
   int64_t columns = op.getRhsType().getDimSize(hasRowsOfK ? 1 : 0);
-  if (length % 16 != 0 || op.getLhsType().getDimSize(0) == 1 || columns == 1)
-    return op.emitError("a product is of whole tiles, and of a multiple of 16 "
-                        "terms; found ")
-           << op.getLhsType() << " with " << op.getRhsType();
+  if (length % (16 * grid.terms) != 0 || op.getLhsType().getDimSize(0) == 1 ||
+      columns == 1)
+    return op.emitError("a product is of whole tiles, and of a multiple of ")
+           << 16 * grid.terms << " terms; found " << op.getLhsType() << " with "
+           << op.getRhsType();
   if (!getOperandRead(op.getRhs()))
     return op.emitError("the second operand of a product is read from memory, "
                         "perhaps extended; this one is computed");
@@ -152,6 +153,9 @@ LogicalResult VectorCheck::checkProduct(vector::ContractionOp op) {
       return op.emitError("the first operand is computed, and of a row a warp "
                           "has a part of ")
              << grid.columns << " alone";
+    if (grid.terms != 1)
+      return op.emitError("the first operand is computed, and warps share its "
+                          "terms");
     return checkLayout(op, op.getLhsType());
   }
   return success();

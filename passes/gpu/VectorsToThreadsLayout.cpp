@@ -63,6 +63,8 @@ ThreadPlace::ThreadPlace(func::FuncOp function, WarpGrid grid, int64_t warps)
   // Warps that are more do what others do.
   warpRow = modulo(warp, grid.rows);
   warpColumn = modulo(divide(warp, grid.rows), grid.columns);
+  if (grid.terms > 1)
+    warpTerm = modulo(divide(warp, grid.rows * grid.columns), grid.terms);
 }
 
 Value ThreadPlace::getFirstRow(OpBuilder &builder, Location loc,
@@ -93,6 +95,8 @@ Value ThreadPlace::getIsWriter(OpBuilder &builder, Location loc,
     writes = writes ? arith::AndIOp::create(builder, loc, writes, condition)
                     : condition;
   };
+  if (grid.terms > 1)
+    require(isEqual(builder, loc, warpTerm, 0));
   // Of one column all lanes of a quad have the same, of one row all quads.
   if (layout.getColumnTiles() == 0) {
     require(isEqual(builder, loc, inQuad, 0));

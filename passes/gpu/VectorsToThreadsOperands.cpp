@@ -47,6 +47,25 @@ static Value getOuterStart(OpBuilder &builder, Location loc,
       number(builder, loc, length / warps));
 }
 
+/// The terms of the product that the warp has.
+static int64_t countTerms(const VectorFunction &function, OperandRole role,
+                          VectorType type) {
+  return type.getDimSize(role == OperandRole::RightColumns ? 0 : 1) /
+         function.place.getGrid().terms;
+}
+
+/// Where they begin, along k; null if it has all.
+static Value getTermStart(OpBuilder &builder, Location loc,
+                          const VectorFunction &function, OperandRole role,
+                          VectorType type) {
+  const ThreadPlace &place = function.place;
+  if (place.getGrid().terms == 1)
+    return {};
+  return arith::MulIOp::create(
+      builder, loc, place.getWarpTerm(),
+      number(builder, loc, countTerms(function, role, type)));
+}
+
 //===----------------------------------------------------------------------===//
 // Shared memory
 //===----------------------------------------------------------------------===//
@@ -121,19 +140,29 @@ SharedLoader::SharedLoader(OpBuilder &builder, Location loc,
     to = arith::AddIOp::create(builder, loc, to, step);
     isAligned = false;
   };
-  if (Value start =
-          getOuterStart(builder, loc, function, role, read.getVectorType())) {
-    if (role == OperandRole::Left) {
-      // Whole groups of rows that have the same order of chunks.
-      Value bytes = arith::MulIOp::create(
-          builder, loc, start,
-          number(builder, loc, tile.getRowChunks() * SharedTile::chunkBytes));
-      base =
-          LLVM::GEPOp::create(builder, loc, base.getType(), builder.getI8Type(),
-                              base, ArrayRef<LLVM::GEPArg>{bytes});
-    } else {
+  // Whole groups of rows that have the same order of chunks.
+  auto skipRows = [&](Value rows) {
+    Value bytes = arith::MulIOp::create(
+        builder, loc, rows, number(builder, loc, tile.getRowBytes()));
+    base =
+        LLVM::GEPOp::create(builder, loc, base.getType(), builder.getI8Type(),
+                            base, ArrayRef<LLVM::GEPArg>{bytes});
+  };
+  VectorType type = read.getVectorType();
+  if (Value start = getOuterStart(builder, loc, function, role, type)) {
+    if (role == OperandRole::Left)
+      skipRows(start);
+    else
       add(hasColumnsOfK ? row : column, start);
-    }
+  }
+  if (Value start = getTermStart(builder, loc, function, role, type)) {
+    if (!hasColumnsOfK)
+      skipRows(start);
+    else if (llvm::isPowerOf2_64(countTerms(function, role, type)))
+      // No step within the warp's terms has a bit of it.
+      column = arith::AddIOp::create(builder, loc, column, start);
+    else
+      add(column, start);
   }
   for (auto [to, index] : {std::pair<Value *, Value>{&row, indices[0]},
                            std::pair<Value *, Value>{&column, indices[1]}})
@@ -229,6 +258,9 @@ public:
       outerFirst = arith::AddIOp::create(builder, loc, outerFirst, start);
     kFirst = arith::MulIOp::create(builder, loc, place.getInQuad(),
                                    number(builder, loc, 2));
+    if (Value start =
+            getTermStart(builder, loc, function, role, read.getVectorType()))
+      kFirst = arith::AddIOp::create(builder, loc, kFirst, start);
   }
   OperandSquare load(OpBuilder &builder, Location loc, int64_t outer, int64_t k,
                      bool isHalf) override;

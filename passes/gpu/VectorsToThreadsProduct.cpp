@@ -132,7 +132,8 @@ LowerProduct::makeOperand(vector::ContractionOp op, OperandRole role,
   int64_t outer = type.getDimSize(role == OperandRole::RightColumns ? 1 : 0) /
                   (isLeft ? grid.rows : grid.columns);
   int64_t squaresOfK =
-      type.getDimSize(role == OperandRole::RightColumns ? 0 : 1) / 16;
+      type.getDimSize(role == OperandRole::RightColumns ? 0 : 1) /
+      (16 * grid.terms);
   int64_t squaresOfOuter = llvm::divideCeil(outer, 16);
   std::pair<Operation *, int> key(read, int(role));
   if (function.kept.count(key) == 0 &&
@@ -196,7 +197,9 @@ LowerProduct::matchAndRewrite(vector::ContractionOp op, OneToNOpAdaptor adaptor,
       sums[second + 1] = part[3];
     }
   };
-  for (int64_t k = 0, end = op.getLhsType().getDimSize(1) / 16; k < end; ++k) {
+  int64_t squaresOfK =
+      op.getLhsType().getDimSize(1) / (16 * function.place.getGrid().terms);
+  for (int64_t k = 0; k < squaresOfK; ++k) {
     if (isFirst)
       shared->steps.push_back(createPlace(rewriter, loc));
     if (isSecond)

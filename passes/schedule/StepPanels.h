@@ -8,6 +8,11 @@
 
 namespace gatefold {
 
+/// Attribute of a gf.linear, without a value: a product that each step of a
+/// recurrence does with the same weights, on a GPU. It has few rows, and the
+/// warps of a block share its terms.
+inline constexpr llvm::StringLiteral stepProductName = "gf.step";
+
 /// The width of the panels of a product that each step of a recurrence does
 /// with the same weights, of which it has few rows. On a GPU its time is that
 /// of reading the weights, which multiprocessors share panel by panel: there

@@ -64,7 +64,7 @@ struct TargetDescription {
   /// blockSharedBytes.
   static constexpr int64_t keptSizesBytes = 2 << 10;
   /// The same of what lives across calls (passes/emit/KeepAcrossCalls.h).
-  static constexpr int64_t keptAcrossCallsBytes = 2 << 10;
+  static constexpr int64_t keptAcrossCallsBytes = 4 << 10;
   bool isGpu() const { return blockThreads != 0; }
 
   /// Whether a * b + c is one instruction: not in SSE.

@@ -99,8 +99,10 @@ void TileLinear::lower(IRRewriter &rewriter, LinalgOp op,
   ProductForm form = chooseProductForm(
       target, getElementTypeOrSelf(op->getResult(0).getType()),
       contraction->count(contraction->rows), columns, contraction->isPrepared);
-  if (contraction->isPrepared && isInStep(op))
+  if (contraction->isPrepared && isInStep(op)) {
     form.panelWidth = chooseStepPanelWidth(target, columns, form.panelWidth);
+    contraction->isOfStep = target.isGpu();
+  }
   if (int64_t overlaps = contraction->countOverlaps();
       ShapedType::isDynamic(overlaps) || overlaps > mostOverlaps)
     form = {0, "its windows would hold each element " + nameCount(overlaps) +

@@ -29,6 +29,8 @@ struct Contraction {
   llvm::SmallVector<int64_t> ranges;
   /// Whether the weights depend on parameters alone.
   bool isPrepared = false;
+  /// Whether products are marked as those of a step (schedule/StepPanels.h).
+  bool isOfStep = false;
 
   /// How many times each element of x is in the windows that are gathered from
   /// it, at most; ShapedType::kDynamic if that is not known.

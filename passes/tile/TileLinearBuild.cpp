@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/schedule/StepPanels.h"
 #include "passes/tile/Slices.h"
 #include "passes/tile/TileLinearBuilder.h"
 
@@ -62,9 +63,11 @@ Value LinearBuilder::packAll() {
 }
 
 Value LinearBuilder::makeProduct(Value rowsOfOne, Value panels, Value output) {
-  return LinearOp::create(rewriter, loc, output.getType(), rowsOfOne, panels,
-                          /*initial=*/Value(), output)
-      .getResult();
+  auto product = LinearOp::create(rewriter, loc, output.getType(), rowsOfOne,
+                                  panels, /*initial=*/Value(), output);
+  if (c.isOfStep)
+    product->setAttr(stepProductName, rewriter.getUnitAttr());
+  return product.getResult();
 }
 
 /// The panels of one index of the batch, of those of all.

@@ -130,9 +130,11 @@ SmallVector<LinearOp> InitialFolding::chainOf(LinearOp product) {
 /// A product that takes `initial`, where the addition is.
 static LinearOp withInitial(IRRewriter &rewriter, LinearOp product,
                             Value initial) {
-  return LinearOp::create(rewriter, product.getLoc(),
-                          product.getResult().getType(), product.getX(),
-                          product.getPanels(), initial, product.getOutput());
+  auto result = LinearOp::create(
+      rewriter, product.getLoc(), product.getResult().getType(), product.getX(),
+      product.getPanels(), initial, product.getOutput());
+  result->setDiscardableAttrs(product->getDiscardableAttrDictionary());
+  return result;
 }
 
 /// Adds a bias to the first of the products that begin with each other.

@@ -9,12 +9,12 @@
 // CPU-NOT: gf.fast_math
 // CPU: gf.target = {first_cache_bytes = {{[0-9]+}} : i64, second_cache_bytes = {{[0-9]+}} : i64, vector_bytes = 32 : i64, vector_registers = 16 : i64}
 
-// AMPERE: block_shared_bytes = 162816 : i64, block_threads = 256 : i64, clock_megahertz = 1410 : i64, exponentials = 16 : i64
+// AMPERE: block_shared_bytes = 160768 : i64, block_threads = 256 : i64, clock_megahertz = 1410 : i64, exponentials = 16 : i64
 // AMPERE-SAME: float_operations = 128 : i64, global_gigabytes = 2039 : i64, half_tensor_operations = 2048 : i64
 // AMPERE-SAME: multiprocessor_registers = 65536 : i64, multiprocessor_shared_bytes = 167936 : i64, multiprocessor_threads = 2048 : i64, multiprocessors = 108 : i64, ptx_version = 81 : i64
 // AMPERE-SAME: shared_bytes_per_clock = 128 : i64, tf32_tensor_operations = 1024 : i64
 
-// HOPPER: block_shared_bytes = 228352 : i64
+// HOPPER: block_shared_bytes = 226304 : i64
 
 // FAST: attributes {gf.fast_math, gf.target = {
 

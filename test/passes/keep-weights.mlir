@@ -3,7 +3,7 @@
 // RUN: gatefold-opt %s --gf-keep-weights --split-input-file --remark-format=emitRemark --remarks-filter=gf-keep-weights -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Steps in blocks: the panels are the same in all of them, and each rank has its own part.
-// REMARK: weights stay in shared memory from step to step where a block's part fits in 134144 bytes
+// REMARK: weights stay in shared memory from step to step where a block's part fits in 117760 bytes
 module attributes {gf.target = {block_shared_bytes = 166912 : i64, block_threads = 256 : i64}} {
   // CHECK-LABEL: func @steps
   // CHECK-SAME: %[[H:.*]]: memref<?x48xf32>, %[[P:.*]]: memref<3x48x64xf32>, %[[Y:.*]]: memref<?x192xf32>, %[[N:.*]]: index, %[[COUNT:.*]]: index
@@ -16,7 +16,7 @@ module attributes {gf.target = {block_shared_bytes = 166912 : i64, block_threads
     // CHECK: gpu.barrier
     // CHECK: %[[RANK:.*]] = gf.team_rank
     // CHECK: %[[PART:.*]] = memref.subview %[[P]][%[[RANK]], 0, 0] [%[[COUNT]], 48, 64] [1, 1, 1]
-    // CHECK: %[[FITS:.*]] = arith.cmpi ule, %{{.*}}, %c134144
+    // CHECK: %[[FITS:.*]] = arith.cmpi ule, %{{.*}}, %c117760
     // CHECK: %[[KEPT:.*]] = arith.andi %[[FITS]], %[[LONG]] : i1
     // CHECK: scf.if %[[KEPT]]
     // CHECK: scf.parallel (%[[PANEL:.*]], %[[K:.*]], %[[LANE:.*]]) =
@@ -46,7 +46,39 @@ module attributes {gf.target = {block_shared_bytes = 166912 : i64, block_threads
         linalg.copy ins(%from : memref<5x48xf32, strided<[192, 1]>>) outs(%in : memref<5x48xf32, strided<[48, 1]>>)
       }
     }
-    // CHECK: } {gf.kept_bytes = 134144 : i64}
+    // CHECK: } {gf.kept_bytes = 117760 : i64}
+    return
+  }
+}
+
+// -----
+
+// A rank's part follows from how many there are, and of the products of a step the terms are shared: tiles of
+// 128 rows.
+// REMARK: weights stay in shared memory from step to step where a block's part fits in 117760 bytes
+module attributes {gf.target = {block_shared_bytes = 166912 : i64, block_threads = 256 : i64}} {
+  // CHECK-LABEL: func @ranks
+  func.func @ranks(%h: memref<5x192xf32>, %p: memref<12x192x16xf32>, %y: memref<5x192xf32>, %n: index) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c12 = arith.constant 12 : index
+    %size = gf.team_size
+    // CHECK: %[[PART:.*]] = arith.divui %c12, %{{.*}} : index
+    // CHECK: memref.subview %{{.*}}[%[[PART]], 0, 0] [1, 192, 16]
+    // CHECK: scf.parallel
+    // CHECK: arith.remui %{{.*}}, %c128
+    // CHECK: arith.muli %{{.*}}, %c256
+    // CHECK: scf.for
+    scf.for %t = %c0 to %n step %c1 {
+      %each = arith.divui %c12, %size : index
+      %part = memref.subview %p[%each, 0, 0] [1, 192, 16] [1, 1, 1] : memref<12x192x16xf32> to memref<1x192x16xf32, strided<[3072, 16, 1], offset: ?>>
+      %out = memref.subview %y[0, 0] [5, 16] [1, 1] : memref<5x192xf32> to memref<5x16xf32, strided<[192, 1]>>
+      // CHECK: scf.if
+      // CHECK-NEXT: gf.linear {{.*}}#gpu.address_space<workgroup>>
+      gf.linear %h, %part outs(%out : memref<5x16xf32, strided<[192, 1]>>) {gf.step} : memref<5x192xf32>, memref<1x192x16xf32, strided<[3072, 16, 1], offset: ?>>
+      gf.team_barrier
+      linalg.copy ins(%y : memref<5x192xf32>) outs(%h : memref<5x192xf32>)
+    }
     return
   }
 }

@@ -20,11 +20,19 @@ func.func @two(%x: memref<?x?xf32>, %p: memref<?x?x64xf32, strided<[?, 64, 1], o
 // CHECK-SAME: gf.vectors, gf.warps = array<i64: 4, 2>
 // CHECK: scf.for %[[STRIP:.*]] = %c0
 // CHECK: scf.for %[[ROW:.*]] = %[[BEGIN]] to %[[END]] step %c64
-// CHECK: %[[SUM:.*]] = scf.for %[[K:.*]] = {{.*}} step %c16{{.*}} iter_args(%[[S:.*]] = %{{.*}}) -> (vector<64x64xf32>)
+// One part of k after the other: where one begins, the last is added to those before.
+// CHECK: %[[SUMS:.*]]:2 = scf.for %[[TURN:.*]] = {{.*}} step %c1{{.*}} iter_args(%[[WHOLE:.*]] = %{{.*}}, %[[PART:.*]] = %{{.*}}) -> (vector<64x64xf32>, vector<64x64xf32>)
+// CHECK: arith.mului_extended
+// CHECK: %[[K:.*]] = arith.muli %{{.*}}, %c16
+// CHECK: %[[BEGUN:.*]]:2 = scf.if
+// CHECK-NEXT: %[[MORE:.*]] = arith.addf %[[WHOLE]], %[[PART]]
+// CHECK: scf.yield %[[MORE]], %{{.*}}
+// CHECK: scf.yield %[[WHOLE]], %[[PART]]
 // CHECK: %[[A:.*]] = vector.transfer_read %[[X]][%[[ROW]], %[[K]]], %{{.*}} : {{.*}}, vector<64x16xf32>
 // CHECK: %[[B:.*]] = vector.transfer_read %[[P]][%[[STRIP]], %[[K]], %c0{{.*}}], %{{.*}} {in_bounds = [false, true]} : {{.*}}, vector<16x64xf32>
-// CHECK: %[[N:.*]] = vector.contract {{.*}} %[[A]], %[[B]], %[[S]]
-// CHECK: scf.yield %[[N]]
+// CHECK: %[[N:.*]] = vector.contract {{.*}} %[[A]], %[[B]], %[[BEGUN]]#1
+// CHECK: scf.yield %[[BEGUN]]#0, %[[N]]
+// CHECK: %[[SUM:.*]] = arith.addf %[[SUMS]]#0, %[[SUMS]]#1
 // CHECK: %[[LAST:.*]] = scf.if %[[HAS]] -> (vector<64x64xf32>)
 // CHECK: %[[FROM:.*]] = vector.transfer_read %[[I]][%[[ROW]], %[[COLUMN:.*]]], %{{.*}} : {{.*}}, vector<64x64xf32>
 // CHECK: arith.addf %[[FROM]], %[[SUM]]
@@ -63,6 +71,22 @@ func.func @halves(%x: memref<6x8xbf16>, %p: memref<1x8x48xbf16>, %i: memref<6x48
 
 // -----
 
+// Of a step's product the warps share the terms, whatever the rows.
+// CHECK-LABEL: func @step
+func.func @step(%x: memref<?x?xf32>, %p: memref<?x?x32xf32, strided<[?, 32, 1], offset: ?>>, %y: memref<?x?xf32>) {
+  // CHECK: call @gatefold_linear_f32_32_step(
+  gf.linear %x, %p outs(%y : memref<?x?xf32>) {gf.step} : memref<?x?xf32>, memref<?x?x32xf32, strided<[?, 32, 1], offset: ?>>
+  return
+}
+// CHECK: func private @gatefold_linear_f32_32_step_rows32(
+// CHECK-SAME: gf.warps = array<i64: 1, 1, 8>
+// CHECK: vector.contract {{.*}} : vector<32x128xf32>, vector<128x32xf32> into vector<32x32xf32>
+// CHECK: func private @gatefold_linear_f32_32_step_rows16(
+// CHECK-SAME: gf.warps = array<i64: 1, 1, 8>
+// CHECK: vector.contract {{.*}} : vector<16x128xf32>, vector<128x32xf32> into vector<16x32xf32>
+
+// -----
+
 // Of different types both become f32. A wide panel is taken in parts.
 // CHECK-LABEL: func @mixed
 func.func @mixed(%x: memref<6x8xf32>, %p: memref<1x8x128xf16>, %y: memref<6x128xf32>) {
@@ -71,7 +95,7 @@ func.func @mixed(%x: memref<6x8xf32>, %p: memref<1x8x128xf16>, %y: memref<6x128x
 }
 // CHECK: func private @gatefold_linear_f32_f16_f32_f32_128_rows16(
 // CHECK: %[[PANEL:.*]] = arith.divui %{{.*}}, %c2
-// CHECK: step %c16
+// CHECK: arith.muli %{{.*}}, %c16
 // CHECK: %[[B:.*]] = vector.transfer_read {{.*}} vector<16x64xf16>
 // CHECK: arith.extf %[[B]] : vector<16x64xf16> to vector<16x64xf32>
 // CHECK: vector.contract {{.*}} : vector<16x16xf32>, vector<16x64xf32> into vector<16x64xf32>

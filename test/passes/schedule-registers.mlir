@@ -14,7 +14,7 @@
 // NO-GPU: :[[# @LINE + 8]]:8: error: attention cannot be scheduled as registers: this target is no GPU, whose threads share the registers of a block; there is resident or online
 // QUERIES: :[[# @LINE + 7]]:8: error: attention cannot be scheduled with query_block=24, expected 16, 32, 64 or 128, whole tiles of the warps of a thread block, with the algorithm registers
 // KEYS: :[[# @LINE + 6]]:8: error: attention cannot be scheduled with key_block=24, expected a multiple of 16 up to 256 with the algorithm registers
-// SHARED: :[[# @LINE + 5]]:8: error: attention cannot be scheduled as registers: blocks of 128 queries and 256 keys take 425984 bytes of shared memory, and a thread block has 97280
+// SHARED: :[[# @LINE + 5]]:8: error: attention cannot be scheduled as registers: blocks of 128 queries and 256 keys take 425984 bytes of shared memory, and a thread block has 95232
 // CHECK-LABEL: func @plain
 // CHECK: gf.algorithm = "registers", gf.key_block = 32 : i64, gf.query_block = 128 : i64
 // GIVEN: gf.algorithm = "registers", gf.algorithm_given, gf.key_block = 16 : i64, gf.query_block = 64 : i64

@@ -16,7 +16,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error @below {{'gf.warps' gives warps for rows and for columns, 8 in all at most; found array<i64: 4, 4>}}
+  // expected-error @below {{'gf.warps' gives 16 warps, and a block has 8}}
   func.func @warps() attributes {gf.vectors, gf.warps = array<i64: 4, 4>} {
     return
   }
@@ -187,6 +187,72 @@ gpu.module @kernels {
     %b = vector.transfer_read %x[%c0, %c0], %zero : memref<?x?xf64>, vector<16x16xf64>
     // expected-error @below {{products are of two operands in f32, f16 or bf16, not of 'f64' with 'f64'}}
     %s = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %b, %b, %sum : vector<16x16xf64>, vector<16x16xf64> into vector<16x16xf64>
+    return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'gf.warps' gives warps for rows, for columns and, perhaps, for terms of products; found array<i64: 4>}}
+  func.func @rows_alone() attributes {gf.vectors, gf.warps = array<i64: 4>} {
+    return
+  }
+}
+
+// -----
+
+!shared = memref<16x32xf32, #gpu.address_space<workgroup>>
+#left = affine_map<(m, n, k) -> (m, k)>
+#right = affine_map<(m, n, k) -> (n, k)>
+#sums = affine_map<(m, n, k) -> (m, n)>
+gpu.module @kernels {
+  // Four warps have 16 terms each.
+  func.func @few_terms(%a: !shared) attributes {gf.vectors, gf.warps = array<i64: 1, 1, 4>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant dense<0.0> : vector<16x16xf32>
+    %v = vector.transfer_read %a[%c0, %c0], %zero {in_bounds = [true, true]} : !shared, vector<16x32xf32>
+    // expected-error @below {{a product is of whole tiles, and of a multiple of 64 terms}}
+    %s = vector.contract {indexing_maps = [#left, #right, #sums], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %v, %v, %none : vector<16x32xf32>, vector<16x32xf32> into vector<16x16xf32>
+    return
+  }
+}
+
+// -----
+
+!shared = memref<16x32xf32, #gpu.address_space<workgroup>>
+#left = affine_map<(m, n, k) -> (m, k)>
+#right = affine_map<(m, n, k) -> (n, k)>
+#sums = affine_map<(m, n, k) -> (m, n)>
+gpu.module @kernels {
+  // Each warp would add what the sum begins with.
+  func.func @begun(%a: !shared) attributes {gf.vectors, gf.warps = array<i64: 1, 1, 2>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %one = arith.constant dense<1.0> : vector<16x16xf32>
+    %v = vector.transfer_read %a[%c0, %c0], %zero {in_bounds = [true, true]} : !shared, vector<16x32xf32>
+    // expected-error @below {{warps share the terms of a product, which is no sum that begins with 0 and is used behind its loops alone}}
+    %s = vector.contract {indexing_maps = [#left, #right, #sums], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %v, %v, %one : vector<16x32xf32>, vector<16x32xf32> into vector<16x16xf32>
+    return
+  }
+}
+
+// -----
+
+!shared = memref<16x32xf32, #gpu.address_space<workgroup>>
+#left = affine_map<(m, n, k) -> (m, k)>
+#right = affine_map<(m, n, k) -> (n, k)>
+#sums = affine_map<(m, n, k) -> (m, n)>
+gpu.module @kernels {
+  func.func @computed(%a: !shared) attributes {gf.vectors, gf.warps = array<i64: 1, 1, 2>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant dense<0.0> : vector<16x16xf32>
+    %v = vector.transfer_read %a[%c0, %c0], %zero {in_bounds = [true, true]} : !shared, vector<16x32xf32>
+    %u = arith.constant dense<1.0> : vector<16x32xf32>
+    // expected-error @below {{the first operand is computed, and warps share its terms}}
+    %s = vector.contract {indexing_maps = [#left, #right, #sums], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %u, %v, %none : vector<16x32xf32>, vector<16x32xf32> into vector<16x16xf32>
     return
   }
 }

@@ -251,3 +251,43 @@ module attributes {gf.fast_math} {
     }
   }
 }
+
+// -----
+
+// Eight warps share 128 terms: each has one square of them, and a sum of its own until the loop ends. The
+// parts are joined in shared memory, behind what the function uses already: a warp adds up one
+// pair of eight.
+gpu.module @kernels {
+  // CHECK-LABEL: func @terms
+  // CHECK-SAME: gf.shared_bytes = 20480 : i64
+  func.func @terms(%a: memref<16x128xf16, #gpu.address_space<workgroup>>, %b: memref<128x32xf16, #gpu.address_space<workgroup>>, %y: memref<?x?xf32>, %n: index) attributes {gf.vectors, gf.shared_bytes = 4000 : i64, gf.warps = array<i64: 1, 1, 8>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f16
+    %none = arith.constant dense<0.0> : vector<16x32xf32>
+    // CHECK-DAG: memref.view %{{.*}}[%c4096{{.*}}][] : {{.*}} to memref<4096xf32, #gpu.address_space<workgroup>>
+    // CHECK: scf.for
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %none) -> vector<16x32xf32> {
+      %left = vector.transfer_read %a[%c0, %c0], %zero {in_bounds = [true, true]} : memref<16x128xf16, #gpu.address_space<workgroup>>, vector<16x128xf16>
+      %right = vector.transfer_read %b[%c0, %c0], %zero {in_bounds = [true, true]} : memref<128x32xf16, #gpu.address_space<workgroup>>, vector<128x32xf16>
+      // CHECK-COUNT-4: nvvm.mma.sync
+      // CHECK-NOT: nvvm.mma.sync
+      %next = vector.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %left, %right, %s : vector<16x128xf16>, vector<128x32xf16> into vector<16x32xf32>
+      // CHECK: scf.yield
+      scf.yield %next : vector<16x32xf32>
+    }
+    // CHECK: gpu.barrier
+    // CHECK-COUNT-8: llvm.store %{{.*}} : vector<2xf32>, !llvm.ptr<3>
+    // CHECK: gpu.barrier
+    // CHECK-COUNT-8: llvm.fadd
+    // CHECK-NEXT: llvm.store
+    // CHECK-NEXT: gpu.barrier
+    // CHECK-COUNT-8: llvm.load
+    // CHECK-NOT: llvm.load
+    // One of the warps writes.
+    // CHECK: scf.if
+    // CHECK: memref.store
+    vector.transfer_write %sum, %y[%c0, %c0] {in_bounds = [true, true]} : vector<16x32xf32>, memref<?x?xf32>
+    return
+  }
+}

@@ -13,7 +13,7 @@ import tensor_counts
 
 THREADS = re.compile(r"\.(?:max|req)ntid (\d+)")
 DYNAMIC_SHARED = re.compile(r"\.extern\s+\.shared\b")
-KEPT_BYTES = 4096  # of shared memory, for numbers that registers do not hold
+KEPT_BYTES = 6144  # of shared memory, for numbers that registers do not hold
 NUMBER = re.compile(r"(\w+) = (\d+) : i64")
 
 

@@ -14,10 +14,12 @@ HALF_DEPTH, TF32_DEPTH = 16, 8
 EXACT_PRODUCTS = 3
 
 # Of a tile of so many rows: warps along its rows and its columns, and panels. Both operands
-# have 16 bits; one has 32; a loop around the product keeps weights.
+# have 16 bits; one has 32; a loop around the product keeps weights; each step of a recurrence
+# does it: then the warps share the steps of k.
 NARROW_TILES = {128: (4, 2, 2), 64: (4, 2, 1), 16: (1, 8, 2)}
 WIDE_TILES = {64: (4, 2, 1), 16: (1, 8, 1)}
 LOOP_TILES = {32: (2, 4, 1), 16: (1, 8, 1)}
+STEP_TILES = {32: (1, 1, 1), 16: (1, 1, 1)}
 MOST_PANEL_COLUMNS = 64
 STEP_BYTES = 64  # along k, of a row
 # LLVM may unroll the loop over k, or take its few steps apart.
@@ -25,7 +27,7 @@ MOST_COPIES = 4
 
 PRODUCT = re.compile(
     r"gatefold_linear_(?P<x>f32|f16|bf16)(?:_(?P<panels>f32|f16|bf16)_\w+?_\w+?)?"
-    r"_(?P<width>\d+)(?:_(?P<loop>kept|beside))?_rows(?P<rows>\d+)(?:_\d+)?"
+    r"_(?P<width>\d+)(?P<step>_step)?(?:_(?P<loop>kept|beside))?_rows(?P<rows>\d+)(?:_\d+)?"
 )
 SCHEDULED = re.compile(r"gf\.attention .*?attributes \{([^}]*)\}")
 ATTRIBUTE = re.compile(r'gf\.(\w+) = (?:"(\w+)"|(\d+))')
@@ -84,7 +86,8 @@ def linear_step(found):
     columns = max(c for c in range(8, MOST_PANEL_COLUMNS + 1, 8) if width % c == 0)
     is_same = x == panels
     tiles = NARROW_TILES if x != "f32" and is_same else WIDE_TILES
-    warp_rows, warp_columns, panel_count = (LOOP_TILES if found["loop"] else tiles)[rows]
+    tiles = STEP_TILES if found["step"] else LOOP_TILES if found["loop"] else tiles
+    warp_rows, warp_columns, panel_count = tiles[rows]
     # Each warp has whole columns of instructions.
     while columns % (warp_columns * COLUMNS):
         warp_columns -= 1

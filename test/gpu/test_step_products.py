@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of a recurrence's steps, whose terms the warps of a block share, on the emulator: against
+float64, and the bits of a row whatever the blocks, the batch and the chunks."""
+
+import numpy
+import pytest
+from test_products_tiles import TOLERANCES, rounded, run
+
+# 8 * 16 terms are added up at a time, and 16 columns are a panel: two of the first, nine of the second.
+WIDTH, BATCH, STEPS = 136, 18, 5
+TEXT = f"""
+cell own(x: [I]) -> [H] {{
+  state h: [H]
+  param w: [H, I], u: [H, H]
+  h' = tanh(w @ x + u @ h)
+  return h'
+}}
+
+model m(x: [B, T, 8], start: [B, {WIDTH}]) -> (y: [B, T, {WIDTH}], last: [B, {WIDTH}]) {{
+  param rnn: own(H={WIDTH})
+  y, last = scan(rnn, x, init=start)
+  return y, last
+}}
+"""
+# The same products outside of a recurrence, which no warps share.
+STEP = TEXT[: TEXT.index("model")] + f"""
+model m(x: [B, 8], start: [B, {WIDTH}]) -> (y: [B, {WIDTH}], last: [B, {WIDTH}]) {{
+  param rnn: own(H={WIDTH})
+  y, last = step(rnn, x, start)
+  return y, last
+}}
+"""
+
+
+def reference(x, start, weights):
+    w, u = (weights[name].astype(numpy.float64) for name in ("rnn.w", "rnn.u"))
+    h, states = start.astype(numpy.float64), []
+    for step in range(x.shape[1]):
+        h = numpy.tanh(x[:, step] @ w.T + h @ u.T)
+        states.append(h)
+    return numpy.stack(states, axis=1)
+
+
+@pytest.mark.parametrize("element", ["f32", "f16"])
+def test_steps(tmp_path, element):
+    generator = numpy.random.default_rng(7)
+    weights = {
+        "rnn.w": rounded(generator.uniform(-0.3, 0.3, (WIDTH, 8)), element),
+        "rnn.u": rounded(generator.uniform(-0.15, 0.15, (WIDTH, WIDTH)), element),
+    }
+    x = rounded(generator.standard_normal((BATCH, STEPS, 8)), element)
+    start = rounded(generator.uniform(-1, 1, (BATCH, WIDTH)), element)
+
+    def compute(x, start, threads, text=TEXT):
+        run(tmp_path, text, weights, {"x": x, "start": start}, "--float", element,
+            "--threads", str(threads))  # fmt: skip
+        return [numpy.load(tmp_path / "out" / f"{name}.npy") for name in ("y", "last")]
+
+    whole, last = compute(x, start, 3)
+    rtol, atol = TOLERANCES[element]
+    numpy.testing.assert_allclose(
+        whole.astype(numpy.float64), reference(x, start, weights), rtol=rtol, atol=atol
+    )
+    assert compute(x, start, 1)[0].tobytes() == whole.tobytes()
+    assert compute(x[:1], start[:1], 7)[0].tobytes() == whole[:1].tobytes()
+    # A state of 16 bits is rounded between chunks.
+    if element == "f32":
+        _, middle = compute(x[:, :1], start, 2)
+        rest, end = compute(x[:, 1:], middle, 10)
+        assert rest.tobytes() == numpy.ascontiguousarray(whole[:, 1:]).tobytes()
+        assert end.tobytes() == last.tobytes()
+        stepped, _ = compute(x[:, 0], start, 2, STEP)
+        assert stepped.tobytes() == numpy.ascontiguousarray(whole[:, 0]).tobytes()

@@ -53,6 +53,7 @@ private:
   bool addInputs(std::optional<Size> timeOfFirst);
   Item ownView(size_t number);
   bool addTensorOptions();
+  bool keepCache(llvm::StringRef name, Value next);
   void addResult(llvm::StringRef name, const Item &item, Range range,
                  bool isState);
   bool addResults(std::vector<Item> items);

@@ -110,7 +110,7 @@ Tensor Checker::Implementation::addInput(StringRef name, TensorType type,
 Item Checker::Implementation::makeStateInput(const StateSlot &slot) {
   TensorType type = slot.type;
   // States between runs are kept in f32 where the model's float type is
-  // smaller.
+  // smaller, but for caches (keepCache).
   if (type.element == Element::F16 || type.element == Element::BF16)
     type.element = Element::F32;
   Range range = slot.syntax->name.range;
@@ -254,6 +254,29 @@ std::vector<Item> EntryBuilder::split(const Item &item, size_t count) {
   return {item};
 }
 
+/// Lets a state of 16-bit floats that becomes nothing but itself with rows
+/// appended be of 16 bits at the interface, too. Says whether it is one.
+bool EntryBuilder::keepCache(StringRef name, Value next) {
+  AppendNode *first = nullptr;
+  while (auto *append = llvm::dyn_cast<AppendNode>(next.node)) {
+    first = append;
+    next = append->operands.front();
+  }
+  auto *conversion = llvm::dyn_cast<ElementwiseNode>(next.node);
+  if (!first || !conversion || conversion->op != ElementwiseOp::Convert)
+    return false;
+  Value given = conversion->operands.front();
+  auto *input = llvm::dyn_cast<InputNode>(given.node);
+  if (!input)
+    return false;
+  ProgramInput &state = checker.program().inputs[input->input];
+  if (!state.isState || state.name != name)
+    return false;
+  input->results.front().element = state.type.element = next.type().element;
+  first->operands.front() = given;
+  return true;
+}
+
 void EntryBuilder::addResult(StringRef name, const Item &item, Range range,
                              bool isState) {
   const Tensor *tensor = item.tensor();
@@ -278,8 +301,7 @@ void EntryBuilder::addResult(StringRef name, const Item &item, Range range,
     return;
   }
   Tensor value = *tensor;
-  if (isState &&
-      (value.element() == Element::F16 || value.element() == Element::BF16))
+  if (isState && isHalf(value.element()) && !keepCache(name, value.value))
     value = checker.convert(value, Element::F32, range);
   program.results.push_back({name.str(), value.value, isState, range});
   program.body.results.push_back(value.value);

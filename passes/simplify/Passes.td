@@ -11,7 +11,9 @@ def WidenHalf : Pass<"gf-widen-half", "::mlir::ModuleOp"> {
   let description = [{
     f16 and bf16 stay at the interface alone: inputs and parameters are extended where
     they are read, results are rounded once, to nearest even. Between, everything is f32:
-    sums, statistics, states. States (`gf.state`) are f32 at the interface too.
+    sums, statistics, states. States (`gf.state`) are f32 at the interface too, but for
+    caches: one of 16 bits that a function gives back with rows written into it
+    (`tensor.insert_slice`, in loops) keeps these; rows are rounded, readers extend.
 
     A conversion to 16 bits rounds where its rounding mode is written, and the rounded
     value is f32 again; without a mode it only names a type, so that constants keep

@@ -11,6 +11,7 @@
 
 #include "dialect/GatefoldOps.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "passes/simplify/Caches.h"
 #include "passes/simplify/Extension.h"
 #include "passes/simplify/Passes.h"
 
@@ -65,9 +66,10 @@ private:
   LogicalResult widenOperation(Operation *op);
   void widenReturns(func::FuncOp function);
   void widenCall(func::CallOp call);
-  Value extend(Value narrow);
+  void roundRows();
+  void extend(Value narrow, llvm::function_ref<bool(OpOperand &)> reads);
   void setType(Value value) {
-    if (!isHalf(value.getType()))
+    if (!isHalf(value.getType()) || caches.contains(value))
       return;
     value.setType(widened(value.getType()));
     ++values;
@@ -76,6 +78,10 @@ private:
   ModuleOp module;
   OpBuilder builder;
   Type wide;
+  /// Values of states that stay narrow.
+  llvm::SetVector<Value> caches;
+  /// Extensions, and what they extend.
+  SmallVector<std::pair<Value, Value>> extensions;
 };
 } // namespace
 
@@ -83,16 +89,34 @@ private:
 // Extensions
 //===----------------------------------------------------------------------===//
 
-/// Readers of a value at the interface read its extension.
-Value Widening::extend(Value narrow) {
+/// Those readers of a value that stays narrow read its extension, if there are
+/// any.
+void Widening::extend(Value narrow,
+                      llvm::function_ref<bool(OpOperand &)> reads) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : narrow.getUses())
-    uses.push_back(&use);
+    if (reads(use))
+      uses.push_back(&use);
+  if (uses.empty())
+    return;
   builder.setInsertionPointAfterValue(narrow);
   Value extended = convertElement(builder, narrow.getLoc(), narrow, wide);
   for (OpOperand *use : uses)
     use->set(extended);
-  return extended;
+  extensions.push_back({extended, narrow});
+}
+
+/// What is written into a cache is rounded; who reads it extends.
+void Widening::roundRows() {
+  for (Value value : caches) {
+    auto write = value.getDefiningOp<tensor::InsertSliceOp>();
+    if (!write || isHalf(write.getSource().getType()))
+      continue;
+    builder.setInsertionPoint(write);
+    write.getSourceMutable().assign(
+        convertElement(builder, write.getLoc(), write.getSource(),
+                       getElementTypeOrSelf(value.getType())));
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -192,7 +216,7 @@ LogicalResult Widening::widenOperation(Operation *op) {
 SmallVector<Value> Widening::widenArguments(func::FuncOp function) {
   SmallVector<Value> narrow;
   for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
-    if (!isHalf(argument.getType()))
+    if (!isHalf(argument.getType()) || caches.contains(argument))
       continue;
     if (function.isPublic() &&
         !function.getArgAttr(i, attribute_names::state)) {
@@ -219,7 +243,9 @@ void Widening::widenReturns(func::FuncOp function) {
       continue;
     if (!function.isPublic() ||
         function.getResultAttr(i, attribute_names::state)) {
-      type = widened(type);
+      Operation *end = function.getBody().back().getTerminator();
+      if (!isa<func::ReturnOp>(end) || !caches.contains(end->getOperand(i)))
+        type = widened(type);
       continue;
     }
     function.walk([&, i = i, type = type](func::ReturnOp op) {
@@ -233,6 +259,8 @@ void Widening::widenReturns(func::FuncOp function) {
 }
 
 LogicalResult Widening::widenFunction(func::FuncOp function) {
+  extensions.clear();
+  caches = findCaches(function);
   SmallVector<Operation *> operations;
   function.getBody().walk<WalkOrder::PreOrder>(
       [&](Operation *op) { operations.push_back(op); });
@@ -248,13 +276,14 @@ LogicalResult Widening::widenFunction(func::FuncOp function) {
   for (Operation *op : operations)
     if (isa<ParameterOp>(op) && isHalf(op->getResult(0).getType()))
       narrow.push_back(op->getResult(0));
-  SmallVector<std::pair<Value, Value>> extensions;
   for (Value value : narrow)
-    if (!value.use_empty())
-      extensions.push_back({extend(value), value});
+    extend(value, [](OpOperand &) { return true; });
+  for (Value value : caches)
+    extend(value, [&](OpOperand &use) { return !isOfCache(use, caches); });
   for (Operation *op : operations)
     if (failed(widenOperation(op)))
       return failure();
+  roundRows();
   widenReturns(function);
   for (auto [extended, value] : extensions)
     sinkExtension(builder, extended, value);

@@ -186,6 +186,11 @@ private:
 
   // TileAttentionUniform.cpp: what is the same for all queries.
   void collectKept();
+  /// The 16-bit tensor that the argument's operand extends, if only products
+  /// read the argument: they take it as it is.
+  mlir::Value narrowOperand(mlir::BlockArgument argument);
+  /// Of the value as it is before the loops.
+  mlir::Type elementOf(mlir::Value value);
   llvm::SmallVector<mlir::OpFoldResult> sizesOf(mlir::Value value);
   llvm::SmallVector<mlir::OpFoldResult> panelSizes(const KeptValue &kept);
   mlir::Value placeOf(mlir::Value storage, uint64_t mask,

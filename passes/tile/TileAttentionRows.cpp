@@ -158,7 +158,8 @@ Value AttentionTiling::makeProduct(Value vector, Value matrix, bool alongRows,
       all.insert(all.begin(), query);
     return AffineMap::get(loops, 0, all, rewriter.getContext());
   };
-  Type element = matrixType.getElementType();
+  // A matrix of 16 bits is extended element by element.
+  Type element = vectorType.getElementType();
   OpFoldResult size = tensor::getMixedSize(
       rewriter, loc, matrix, matrixType.getRank() - (alongRows ? 2 : 1));
   Value buffer;
@@ -182,7 +183,10 @@ Value AttentionTiling::makeProduct(Value vector, Value matrix, bool alongRows,
        {matrix, mapFor(order, matrixType.getRank() == 3)}},
       {{sum, mapFor({out}, hasQueries)}}, /*reducesKeys=*/true,
       [&](OpBuilder &builder, ValueRange values) -> SmallVector<Value> {
-        Value part = arith::MulFOp::create(builder, loc, values[0], values[1]);
+        Value factor = values[1];
+        if (factor.getType() != element)
+          factor = arith::ExtFOp::create(builder, loc, element, factor);
+        Value part = arith::MulFOp::create(builder, loc, values[0], factor);
         return {
             arith::AddFOp::create(builder, loc, values[2], part).getResult()};
       })[0];

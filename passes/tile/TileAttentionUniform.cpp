@@ -13,6 +13,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/support/SizeResolver.h"
 #include "passes/tile/TileAttention.h"
+#include "passes/tile/TileAttentionRegisters.h"
 
 using namespace mlir;
 using namespace gatefold;
@@ -20,6 +21,22 @@ using namespace gatefold;
 static int64_t rankOf(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type ? type.getRank() : 0;
+}
+
+Value AttentionTiling::narrowOperand(BlockArgument argument) {
+  bool isMultiplied = !body.isPerQuery(argument) &&
+                      llvm::all_of(argument.getUses(), [](OpOperand &use) {
+                        return isa<RowScoresOp, RowValuesOp>(use.getOwner()) &&
+                               use.getOperandNumber() == 1;
+                      });
+  return isMultiplied ? getExtended(op->getOperand(argument.getArgNumber()))
+                      : Value();
+}
+
+Type AttentionTiling::elementOf(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  Value narrow = argument ? narrowOperand(argument) : Value();
+  return getElementTypeOrSelf(narrow ? narrow : value);
 }
 
 /// What the blocks of queries read of it.
@@ -95,8 +112,7 @@ SmallVector<OpFoldResult> AttentionTiling::panelSizes(const KeptValue &value) {
   SmallVector<OpFoldResult> sizes = sizesOf(value.value);
   if (value.form == KeptValue::Form::Whole || sizes.empty())
     return sizes;
-  int64_t width =
-      target.getPanelWidth(getElementTypeOrSelf(value.value.getType()));
+  int64_t width = target.getPanelWidth(elementOf(value.value));
   int64_t along = value.form == KeptValue::Form::Keys ? 0 : 1;
   Value panels = rewriter.createOrFold<arith::DivUIOp>(
       loc, plus(toValue(sizes[along]), constant(width - 1)), constant(width));
@@ -280,14 +296,18 @@ void AttentionTiling::makeUniform(uint64_t known, bool isInBlock) {
     if (!isWanted(argument) || argument.use_empty())
       continue;
     Value operand = op->getOperand(number);
+    if (Value narrow = narrowOperand(argument))
+      operand = narrow;
     bool isPair = number >= pairs && number < pairs + op.getPairs().size();
     int64_t operandLead = rankOf(operand) - rankOf(argument) - (isPair ? 1 : 0);
     SmallVector<FixedIndex> fixed = fixLead(operand, operandLead);
     if (isPair)
       fixed.emplace_back(operandLead, constant(0));
+    Type type = argument.getType();
+    if (auto shaped = dyn_cast<RankedTensorType>(type))
+      type = shaped.clone(getElementTypeOrSelf(operand));
     tiles[argument].value =
-        castTo(rewriter, loc, takeSlice(rewriter, loc, operand, fixed),
-               argument.getType());
+        castTo(rewriter, loc, takeSlice(rewriter, loc, operand, fixed), type);
   }
   for (KeptValue &value : kept) {
     if (!isInBlock || !value.storage)
@@ -331,8 +351,8 @@ void AttentionTiling::makeKept(uint64_t mask) {
     for (int64_t dim = leadRank - 1; dim >= 0; --dim)
       if (mask >> dim & 1)
         sizes.insert(sizes.begin(), getAsOpFoldResult(leadCounts[dim]));
-    carried.push_back(tensor::EmptyOp::create(
-        rewriter, loc, sizes, getElementTypeOrSelf(value->value.getType())));
+    carried.push_back(
+        tensor::EmptyOp::create(rewriter, loc, sizes, elementOf(value->value)));
   }
   unsigned depth = 0;
   for (int64_t dim = 0; dim < leadRank; ++dim)

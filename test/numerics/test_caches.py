@@ -4,7 +4,7 @@ memory of the state itself, and never passes its capacity."""
 
 import numpy
 import pytest
-from gatefold_library import GatefoldError
+from gatefold_library import GatefoldError, from_bf16, to_bf16
 
 CAPACITY = 23
 # One place for the whole batch, or one for each sequence.
@@ -89,14 +89,62 @@ def test_one_sequence(compiler):
     numpy.testing.assert_array_equal(found, whole.run(x=x)["output"])
 
 
-@pytest.mark.parametrize("element", ["f16", "bf16"])
-def test_half_floats(compiler, element):
-    """States are f32, so a cache holds what the whole sequence computes with."""
-    whole, steps = libraries(compiler, "one", "--float", element)
+@pytest.mark.parametrize(
+    "element, algorithm",
+    [("f16", ""), ("bf16", ""), ("f16", "naive"), ("f16", "online")],
+)
+def test_half_floats(compiler, element, algorithm):
+    """A cache is of 16 bits, too: its rows are rounded, whether they come at once or not."""
+    options = {"": (), "naive": ("--naive",)}.get(
+        algorithm, ("--schedule", f"attention.algorithm={algorithm}")
+    )
+    whole, steps = libraries(compiler, "each", "--float", element, *options)
+    states = {i["name"]: i for i in steps.inputs if i["role"] == "state"}
+    assert {i["element"] for i in states.values()} == {element}
     x = numpy.random.default_rng(2).standard_normal((2, 7, 12)).astype(numpy.float32)
-    expected = whole.run(x=x)["output"]
-    found, _ = in_steps(steps, x, [3, 1, 1, 2], "one", empty_caches(2, CAPACITY))
-    numpy.testing.assert_array_equal(found, expected)
+    empty = {n: half(a, element) for n, a in empty_caches(2, CAPACITY).items()}
+    single = [1] * 7
+    expected, rows = in_steps(steps, x, single, "each", empty)
+    for sizes in ([7], [3, 1, 1, 2]):
+        found, after = in_steps(steps, x, sizes, "each", empty)
+        numpy.testing.assert_array_equal(found, expected, str(sizes))
+        for name, array in after.items():
+            numpy.testing.assert_array_equal(array, rows[name], name)
+    tolerance = {"f16": 2e-3, "bf16": 1.6e-2}[element]
+    numpy.testing.assert_allclose(
+        wide(expected), wide(whole.run(x=x)["output"]), rtol=tolerance, atol=tolerance
+    )
+    # In the memory of the state.
+    n, output = numpy.zeros(2, "i8"), half(numpy.zeros(expected.shape), element)
+    context, x = steps.context(), half(x, element)
+    context.bound_run({"x": x, "n": n, **empty}, {"output": output, **empty})()
+    numpy.testing.assert_array_equal(wide(output), wide(expected))
+    for name, array in empty.items():
+        numpy.testing.assert_array_equal(wide(array), wide(rows[name]), name)
+    context.close()
+
+
+def test_one_query_of_half_floats(compiler):
+    """Keys and values of 16 bits that are read where they are."""
+    _, steps = libraries(compiler, "one", "--float", "f16", "--dim", "T=1")
+    naive = compiler.library(
+        MODEL.replace("PLACE", "i64[]"), "--entry", "steps", "--float", "f16", "--naive"
+    ).prepare(weights_of(steps, 3))
+    x = numpy.random.default_rng(8).standard_normal((2, 5, 12)).astype(numpy.float32)
+    empty = {n: half(a, "f16") for n, a in empty_caches(2, CAPACITY).items()}
+    found, _ = in_steps(steps, x, [1] * 5, "one", empty)
+    expected, _ = in_steps(naive, x, [1] * 5, "one", empty)
+    numpy.testing.assert_allclose(wide(found), wide(expected), rtol=1e-3, atol=1e-3)
+
+
+def half(array, element):
+    if element == "f16":
+        return array.astype(numpy.float16)
+    return to_bf16(array.astype(numpy.float32))
+
+
+def wide(array):
+    return from_bf16(array) if array.dtype == numpy.uint16 else array.astype(numpy.float32)
 
 
 def test_each_sequence_at_its_own_place(compiler):

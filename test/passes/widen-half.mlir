@@ -87,6 +87,50 @@ func.func @states(%x: tensor<5x4xf16> {gf.name = "x"},
 // -----
 
 #map = affine_map<(d0, d1) -> (d0, d1)>
+
+// A state that becomes itself with rows written into it stays narrow: rows are rounded, one
+// after another in a loop too, and who reads it extends.
+// CHECK-LABEL: func @cache
+// CHECK-SAME: %[[x:.*]]: tensor<3x4xf16>, %[[c:.*]]: tensor<8x4xf16> {gf.initial = 5.000000e-01 : f16, gf.name = "c", gf.state}
+// CHECK-SAME: -> (tensor<8x4xf32>, tensor<8x4xf16> {gf.name = "c", gf.state})
+func.func @cache(%x: tensor<3x4xf16>, %c: tensor<8x4xf16> {gf.name = "c", gf.state, gf.initial = 0.5 : f16})
+    -> (tensor<8x4xf32>, tensor<8x4xf16> {gf.name = "c", gf.state}) attributes {gf.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  // CHECK: %[[double:.*]] = linalg.generic {{.*}} ins(%[[x]] : tensor<3x4xf16>)
+  %e = tensor.empty() : tensor<3x4xf16>
+  %y = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<3x4xf16>) outs(%e : tensor<3x4xf16>) {
+  ^bb0(%in: f16, %out: f16):
+    %sum = arith.addf %in, %in : f16
+    linalg.yield %sum : f16
+  } -> tensor<3x4xf16>
+  // CHECK: %[[next:.*]] = scf.for {{.*}} iter_args(%[[old:.*]] = %[[c]]) -> (tensor<8x4xf16>)
+  // CHECK:   %[[row:.*]] = tensor.extract_slice %[[double]]{{.*}} : tensor<3x4xf32> to tensor<1x4xf32>
+  // CHECK:   %[[rounded:.*]] = linalg.generic {{.*}} ins(%[[row]] : tensor<1x4xf32>) outs(%{{.*}} : tensor<1x4xf16>)
+  // CHECK:   tensor.insert_slice %[[rounded]] into %[[old]]
+  %new = scf.for %i = %c0 to %c3 step %c1 iter_args(%old = %c) -> (tensor<8x4xf16>) {
+    %row = tensor.extract_slice %y[%i, 0] [1, 4] [1, 1] : tensor<3x4xf16> to tensor<1x4xf16>
+    %put = tensor.insert_slice %row into %old[%i, 0] [1, 4] [1, 1] : tensor<1x4xf16> into tensor<8x4xf16>
+    scf.yield %put : tensor<8x4xf16>
+  }
+  // CHECK: %[[read:.*]] = linalg.generic {{.*}} ins(%[[next]] : tensor<8x4xf16>) outs(%{{.*}} : tensor<8x4xf32>)
+  // CHECK: arith.extf
+  // CHECK: return %{{.*}}, %[[next]] : tensor<8x4xf32>, tensor<8x4xf16>
+  %wide = tensor.empty() : tensor<8x4xf32>
+  %all = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%new : tensor<8x4xf16>) outs(%wide : tensor<8x4xf32>) {
+  ^bb0(%in: f16, %out: f32):
+    %w = arith.extf %in : f16 to f32
+    linalg.yield %w : f32
+  } -> tensor<8x4xf32>
+  return %all, %new : tensor<8x4xf32>, tensor<8x4xf16>
+}
+
+// -----
+
+#map = affine_map<(d0, d1) -> (d0, d1)>
 #rows = affine_map<(d0, d1) -> (d0)>
 
 // A table is read narrow, row by row; so are slices of weights.

@@ -307,18 +307,24 @@ VIEWS = {
 }
 
 
-def text(options, bodies=BODIES):
+def declared(bodies):
+    """The lines that declare bodies, and by name the beginning of a call of each."""
     lines = ["import attention", "", "func bent(s: [], by) -> [] {"]
     lines += ["  return s + by * tanh(s)", "}", ""]
-    calls = []
+    calls = {}
     for name, (more, body, _) in bodies.items():
         if not body.startswith(("return", "s =", "a =", "y =", "kept =")):
-            calls.append(body)
+            calls[name] = body
         else:
             inputs = ", ".join(filter(None, [INPUTS, more]))
             lines += [f"attention {name}({inputs}) -> [T, E] {{", f"  {body}", "}", ""]
             names = [part.split(":")[0] for part in more.split(", ") if ":" in part]
-            calls.append(f"{name}({', '.join(['q', 'k', 'v', *names])}")
+            calls[name] = f"{name}({', '.join(['q', 'k', 'v', *names])}"
+    return lines, calls
+
+
+def text(options, bodies=BODIES):
+    lines, calls = declared(bodies)
     shapes = dict(SHAPES)
     if "lengths" in options:
         shapes["lengths"] = "i64[B]"
@@ -334,7 +340,7 @@ def text(options, bodies=BODIES):
     # Where no softmax is, a bias would have no effect.
     values = [
         ", ".join(filter(None, [call, options])) + ")"
-        for call in calls
+        for call in calls.values()
     ]
     values = [
         value.replace(", bias=bias", "")

@@ -271,9 +271,18 @@ void AttentionRegisters::setVector(Value value, Value vector) {
 Value AttentionRegisters::productOperand(Value value, int64_t columns) {
   Value vector = vectorOf(value);
   VectorType type = asVector(vector);
-  if (type && type.getShape() == ArrayRef<int64_t>{queryBlock, columns})
+  // Behind the end of a row that was read is 0; what is computed may be NaN
+  // there, as 0 / 0.
+  Value row = value;
+  while (isa_and_present<tensor::CastOp, tensor::ExpandShapeOp,
+                         tensor::CollapseShapeOp, tensor::ExtractSliceOp>(
+      row.getDefiningOp()))
+    row = row.getDefiningOp()->getOperand(0);
+  bool isRead = isa<BlockArgument>(row);
+  if (isRead && type &&
+      type.getShape() == ArrayRef<int64_t>{queryBlock, columns})
     return vector;
-  // A row of one element, or the same one for all: 0 behind it.
+  // So is it behind a row of one element, or the same one for all.
   Value whole = stretch(vector, queryBlock, columns);
   auto rowType = cast<RankedTensorType>(value.getType());
   auto column = *RegistersForm::getColumnDim(value, body);

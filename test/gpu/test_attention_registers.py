@@ -35,6 +35,10 @@ attention sinks(q: [T, D], k: [S, D], v: [S, E], z: [], g: [T, 1]) -> [T, E] {
   return softmax(s, sink=z) @ v - softmax(tanh(s), where=col % 3 != 1, sink=g) @ v
 }
 
+attention divided(q: [T, D], k: [S, D], v: [S, E], w: [D]) -> [T, E] {
+  return softmax((q * w / w) @ k.T / sqrt(D)) @ v
+}
+
 func finished(y: [B, H, T, E], g: [B, 1, T, 1]) -> [B, H, T, E] {
   return sigmoid(g) * (y / sqrt(mean(y**2, axis=-1, keep=true) + 0.1))
 }
@@ -51,6 +55,7 @@ BODIES = {
     "norm": "norm(q, k, v, g",
     "sinks": "sinks(q, k, v, z, g",
     "relative": "relative(q, k, v, table",
+    "divided": "divided(q, k, v, w",
     "finished": "finished(dot_product(2 * q, k, v",
 }
 # Of each: restrictions, what the reference needs to know of them, the row programs in it.
@@ -58,7 +63,7 @@ VIEWS = {
     "whole": ("", {}, ("norm", "relative", "finished")),
     "causal": ("causal=true, gqa=true", {"causal": True}, ("plain", "differential")),
     "lengths": ("lengths=n, causal=true, offset=o", {"causal": True}, ("differential", "sinks")),
-    "window": ("window=(9, 2), lengths=n, offset=o", {"window": (9, 2)}, ("plain", "scaled")),
+    "window": ("window=(9, 2), lengths=n, offset=o", {"window": (9, 2)}, ("plain", "divided", "scaled")),
     "mask": ("mask=m, bias=b", {}, ("alibi", "plain")),
 }
 
@@ -68,7 +73,7 @@ def scores(n):
 
 
 def reference(name, n):
-    if name == "plain":
+    if name in ("plain", "divided"):
         return attentions.dot_product(n.seen, n.q, n.k, n.v)
     if name == "differential":
         return attentions.differential(n.seen, n.q, -n.q, n.k, n.k, n.v, n.g)

@@ -87,16 +87,13 @@ static Value roundToTf32(OpBuilder &builder, Location loc, Value value) {
 /// as its high part, so that high * low of another number is nothing that
 /// outweighs low * high. What would round to infinity is taken so, too; a NaN
 /// has a low part that is one. The low part has one bit more than a tf32 at
-/// most, so that rounding it is no better than cutting it off.
+/// most: that tensor cores do not look at it is as good as rounding.
 static SplitFloat splitInTwo(OpBuilder &builder, Location loc, Value value) {
   constexpr int64_t half = 0x1000, kept = 0xffffe000, keptOfHuge = 0xbfffe000;
   constexpr uint32_t leastHuge = 0x7f7ff000;
   Type f32 = builder.getF32Type();
   auto toWord = [&](Value number) -> Value {
     return LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), number);
-  };
-  auto mask = [&](Value word, Value bits) -> Value {
-    return arith::AndIOp::create(builder, loc, word, bits);
   };
   Value limit = arith::ConstantFloatOp::create(
       builder, loc, builder.getF32Type(),
@@ -106,13 +103,14 @@ static SplitFloat splitInTwo(OpBuilder &builder, Location loc, Value value) {
                             LLVM::FAbsOp::create(builder, loc, value), limit);
   Value rounded = arith::AddIOp::create(builder, loc, toWord(value),
                                         number(builder, loc, half));
-  Value high =
-      mask(rounded, arith::SelectOp::create(builder, loc, isHuge,
-                                            number(builder, loc, keptOfHuge),
-                                            number(builder, loc, kept)));
+  Value high = arith::AndIOp::create(
+      builder, loc, rounded,
+      arith::SelectOp::create(builder, loc, isHuge,
+                              number(builder, loc, keptOfHuge),
+                              number(builder, loc, kept)));
   Value rest = arith::SubFOp::create(
       builder, loc, value, LLVM::BitcastOp::create(builder, loc, f32, high));
-  return {high, mask(toWord(rest), number(builder, loc, kept))};
+  return {high, toWord(rest)};
 }
 
 /// One that is known to be a tf32, or whose low part is left out, has none.

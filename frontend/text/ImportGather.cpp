@@ -86,19 +86,40 @@ LogicalResult Importer::visit(const TakeNode &node) {
   unsigned leadRank = typeOf(indices).getRank();
   unsigned rank = typeOf(type).getRank();
   mlir::AffineMap map = leadingMap(rank, leadRank);
-  define(node, generic(type, get(indices), map,
-                       [&](mlir::ValueRange elements) -> mlir::Value {
-                         Values places = {arith::IndexCastOp::create(
-                             b, b.getIndexType(), elements[0])};
-                         // No memory but the table's is read, even if this
-                         // comes before the run ends.
-                         if (isChecked)
-                           places[0] = clampTo(places[0], last);
-                         for (unsigned i = leadRank; i < rank; ++i)
-                           places.push_back(linalg::IndexOp::create(b, i));
-                         return tensor::ExtractOp::create(b, source, places);
-                       }));
+  bool mayBeEmpty = isChecked && !isAtLeast(tableShape[0], 1);
+  mlir::Value isThere;
+  if (mayBeEmpty)
+    isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, last,
+                                    indexNumber(0));
+  auto body = [&](mlir::ValueRange elements) -> mlir::Value {
+    Values places = {
+        arith::IndexCastOp::create(b, b.getIndexType(), elements[0])};
+    // No memory but the table's is read, even if this comes before the run
+    // ends.
+    if (isChecked)
+      places[0] = clampTo(places[0], last);
+    for (unsigned i = leadRank; i < rank; ++i)
+      places.push_back(linalg::IndexOp::create(b, i));
+    auto read = [&]() -> mlir::Value {
+      return tensor::ExtractOp::create(b, source, places);
+    };
+    return mayBeEmpty ? orZero(isThere, type.element, read) : read();
+  };
+  define(node, generic(type, get(indices), map, body));
   return success();
+}
+
+mlir::Value Importer::orZero(mlir::Value condition, Element element,
+                             llvm::function_ref<mlir::Value()> make) {
+  mlir::Type type = elementType(element);
+  auto choice = mlir::scf::IfOp::create(b, mlir::TypeRange(type), condition,
+                                        /*withElseRegion=*/true);
+  mlir::OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(choice.thenBlock());
+  mlir::scf::YieldOp::create(b, make());
+  b.setInsertionPointToStart(choice.elseBlock());
+  mlir::scf::YieldOp::create(b, number(type, 0));
+  return choice.getResult(0);
 }
 
 LogicalResult Importer::visit(const AppendNode &node) {
@@ -207,15 +228,7 @@ LogicalResult Importer::visit(const PadNode &node) {
            if (isAtLeast(length, 1))
              return read();
            // There is nothing to repeat in an empty dimension.
-           mlir::Type element = elementType(type.element);
-           auto choice = mlir::scf::IfOp::create(
-               b, mlir::TypeRange(element), isThere, /*withElseRegion=*/true);
-           mlir::OpBuilder::InsertionGuard guard(b);
-           b.setInsertionPointToStart(choice.thenBlock());
-           mlir::scf::YieldOp::create(b, read());
-           b.setInsertionPointToStart(choice.elseBlock());
-           mlir::scf::YieldOp::create(b, number(element, 0));
-           return choice.getResult(0);
+           return orZero(isThere, type.element, read);
          }));
   return success();
 }

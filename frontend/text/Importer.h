@@ -252,6 +252,9 @@ private:
 
   //===--- ImportGather.cpp --------------------------------------------===//
 
+  /// What `make` makes where the condition holds, else 0.
+  mlir::Value orZero(mlir::Value condition, Element element,
+                     llvm::function_ref<mlir::Value()> make);
   llvm::LogicalResult visit(const PadNode &node);
   llvm::LogicalResult visit(const FlipNode &node);
   /// Whether indices are 0, 1, .., which a run then requires to be below a

@@ -74,6 +74,7 @@ def test_indices_in_a_step(compiler, options):
     # The same for all sequences, and so for each that takes a step.
     refuses(library, r"m\d+\.gf:4:37: an index", **given | {"far": numpy.array([0, 4])})
     refuses(library, r"m\d+\.gf:10:13: an index", **given | {"table": numpy.float32([8] * 7)})
+    refuses(library, r"m\d+\.gf:\d+:\d+: an index", **given | {"table": table[:0]})
     none = given | {"x": given["x"][:0], "n": given["n"][:0], "far": numpy.array([99, 99])}
     assert library.run(**none)["y"].shape == (0, 4)
 

@@ -53,6 +53,7 @@ SMALLER = {
         ]
     },
     "test_caches": {"CUTS": [[9, 1, 1, 6], [0, 16, 1]]},
+    "test_attention_caches": {"CUTS": [[9, 1, 1, 6], [0, 16, 1]], "CAPACITIES": (40,)},
 }
 
 

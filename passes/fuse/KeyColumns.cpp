@@ -9,6 +9,8 @@
 #include "dialect/GatefoldDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/simplify/Extension.h"
+#include "passes/tile/TileAttentionRegisters.h"
 
 using namespace mlir;
 using namespace gatefold;
@@ -113,8 +115,13 @@ bool gatefold::takeKeyColumns(AttentionOp op, tensor::ExtractSliceOp slice,
     sizes[lead + dim] = slice.getMixedSizes()[dim];
     strides[lead + dim] = slice.getMixedStrides()[dim];
   }
-  Value columns = tensor::ExtractSliceOp::create(rewriter, loc, operand,
-                                                 offsets, sizes, strides);
+  // Of 16 bits, so that these are what an extension in front is made of.
+  Value narrow = getExtended(operand);
+  Value columns = tensor::ExtractSliceOp::create(
+      rewriter, loc, narrow ? narrow : operand, offsets, sizes, strides);
+  if (narrow)
+    columns = convertElement(rewriter, loc, columns,
+                             getElementTypeOrSelf(operand.getType()));
   unsigned number = op.getQueries().size() + op.getKeys().size();
   rewriter.modifyOpInPlace(op, [&] {
     op.getKeysMutable().append(columns);

@@ -159,12 +159,17 @@ Value VisibilityRaise::compute(const IndexSum &sum, bool ofLengths) {
     return arith::ConstantOp::create(rewriter, loc,
                                      rewriter.getI64IntegerAttr(number));
   };
+  // A number that is given may be any. This far beyond all keys, sums with it
+  // hide what it hides itself, and do not wrap.
+  constexpr int64_t beyond = int64_t(1) << 61;
+  Value low = constant(-beyond), high = constant(beyond);
   auto widen = [&](OpBuilder &builder, Value number) -> Value {
     if (number.getType().isIndex())
       return arith::IndexCastOp::create(builder, loc, i64, number);
-    return number.getType() == i64
-               ? number
-               : arith::ExtSIOp::create(builder, loc, i64, number).getResult();
+    if (number.getType() != i64)
+      return arith::ExtSIOp::create(builder, loc, i64, number);
+    number = arith::MaxSIOp::create(builder, loc, number, low);
+    return arith::MinSIOp::create(builder, loc, number, high);
   };
   auto plus = [&](OpBuilder &builder, Value to, Value number, int64_t times) {
     number = widen(builder, number);

@@ -114,3 +114,34 @@ func.func @columns_of_keys(%q: tensor<2x?x4xf32>, %k: tensor<2x?x8xf32>, %some: 
   }
   return %y : tensor<2x?x4xf32>
 }
+
+// -----
+
+// Of keys that were 16 bits, columns are 16 bits first.
+// CHECK-LABEL: func @columns_of_narrow_keys
+// CHECK-SAME: %[[NARROW:[^:]*]]: tensor<2x?x8xf16>
+func.func @columns_of_narrow_keys(%q: tensor<2x?x4xf32>, %narrow: tensor<2x?x8xf16>) -> tensor<2x?x4xf32> {
+  // CHECK: %[[COLUMNS:.*]] = tensor.extract_slice %[[NARROW]][0, 0, 0] [2, %{{.*}}, 4] [1, 1, 1]
+  // CHECK: %[[WIDE:.*]] = linalg.generic {{.*}} ins(%[[COLUMNS]] : tensor<2x?x4xf16>)
+  // CHECK: arith.extf
+  // CHECK: gf.attention {{.*}} keys(%{{.*}}, %[[WIDE]] :
+  // REMARK: :[[# @LINE + 12]]:13: remark: {{.*}}columns of all keys taken once before all rows
+  %c1 = arith.constant 1 : index
+  %count = tensor.dim %narrow, %c1 : tensor<2x?x8xf16>
+  %e = tensor.empty(%count) : tensor<2x?x8xf32>
+  %k = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%narrow : tensor<2x?x8xf16>) outs(%e : tensor<2x?x8xf32>) {
+  ^bb0(%a: f16, %o: f32):
+    %x = arith.extf %a : f16 to f32
+    linalg.yield %x : f32
+  } -> tensor<2x?x8xf32>
+  %y = gf.attention queries(%q : tensor<2x?x4xf32>) keys(%k : tensor<2x?x8xf32>) -> tensor<2x?x4xf32> {
+  ^row(%qr: tensor<4xf32>, %kr: tensor<?x8xf32>, %row: index, %position: index):
+    %half = tensor.extract_slice %kr[0, 0] [%count, 4] [1, 1] : tensor<?x8xf32> to tensor<?x4xf32>
+    %s = gf.row_scores %qr, %half : tensor<4xf32>, tensor<?x4xf32> -> tensor<?xf32>
+    %p = gf.row_softmax %s : tensor<?xf32>
+    %y = gf.row_values %p, %half : tensor<?xf32>, tensor<?x4xf32> -> tensor<4xf32>
+    gf.yield %y : tensor<4xf32>
+  }
+  return %y : tensor<2x?x4xf32>
+}

@@ -160,6 +160,62 @@ placeResults(Operation *root,
       });
 }
 
+/// Which dimension of the source each dimension of a view is.
+static SmallVector<unsigned>
+keptDimensions(const llvm::SmallDenseSet<unsigned> &dropped, unsigned rank) {
+  SmallVector<unsigned> kept;
+  for (unsigned dim = 0; dim < rank; ++dim)
+    if (!dropped.contains(dim))
+      kept.push_back(dim);
+  return kept;
+}
+
+/// Upstream tells which dimensions of size 1 a view is without by its strides,
+/// and takes the wrong ones where those are only known when running: of
+/// [1, 2, 1, 3] as [1, 2, 3] the first in place of the third. Then they are
+/// left out in an operation of their own, which names them.
+static void separateDroppedDimensions(Operation *root) {
+  IRRewriter rewriter(root->getContext());
+  root->walk([&](memref::SubViewOp view) {
+    MemRefType type = view.getType();
+    unsigned rank = view.getStaticSizes().size();
+    if (type.getRank() == rank)
+      return;
+    auto dropped =
+        computeRankReductionMask(view.getStaticSizes(), type.getShape());
+    if (!dropped)
+      return;
+    llvm::SmallDenseSet<unsigned> assumed;
+    llvm::SmallBitVector assumedBits = view.getDroppedDims();
+    for (unsigned dim : assumedBits.set_bits())
+      assumed.insert(dim);
+    SmallVector<unsigned> kept = keptDimensions(*dropped, rank);
+    bool isRight = llvm::all_of(
+        llvm::zip(kept, keptDimensions(assumed, rank), type.getShape()),
+        [](auto each) {
+          auto [own, other, size] = each;
+          return own == other || size == 1;
+        });
+    if (isRight)
+      return;
+    rewriter.setInsertionPoint(view);
+    Value whole = memref::SubViewOp::create(
+        rewriter, view.getLoc(), view.getSource(), view.getMixedOffsets(),
+        view.getMixedSizes(), view.getMixedStrides());
+    SmallVector<ReassociationIndices> groups(kept.size());
+    for (unsigned dim = 0, group = 0; dim < rank; ++dim) {
+      groups[group].push_back(dim);
+      if (group + 1 < kept.size() && kept[group + 1] == dim + 1)
+        ++group;
+    }
+    Value made =
+        memref::CollapseShapeOp::create(rewriter, view.getLoc(), whole, groups);
+    if (made.getType() != type)
+      made = memref::CastOp::create(rewriter, view.getLoc(), type, made);
+    rewriter.replaceOp(view, made);
+  });
+}
+
 namespace {
 struct ToBuffers : gatefold::impl::ToBuffersBase<ToBuffers> {
   void getDependentDialects(DialectRegistry &registry) const override {
@@ -187,7 +243,8 @@ struct ToBuffers : gatefold::impl::ToBuffersBase<ToBuffers> {
     bufferization::BufferizationState state;
     if (failed(
             bufferization::runOneShotBufferize(getOperation(), options, state)))
-      signalPassFailure();
+      return signalPassFailure();
+    separateDroppedDimensions(getOperation());
   }
 };
 } // namespace

@@ -221,6 +221,32 @@ def test_one_step_that_is_known(compiler, path):
         numpy.testing.assert_array_equal(given[name], array, name)
 
 
+LEADING = """
+cell decayed(x: []) -> [2, 3] {
+  state h: [2, 3] = 1
+  h' = 0.5 * h + x
+  return h'
+}
+model m(x: [A, B, T]) -> (y: [A, B, T, 2, 3], h: [A, B, 2, 3], back: [A, B, T, 2, 3]) {
+  param c: decayed()
+  y, h = scan(c, x)
+  back, _ = scan(c, x, reverse=true)
+  return y, h, back
+}
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--schedule", "recurrence.algorithm=steps"], ["--naive"]])
+def test_leading_sizes_of_one_that_are_known(compiler, options):
+    """A step's slice is without time, and not without them."""
+    x = floats(numpy.random.default_rng(54), 1, 3, 5)
+    expected = compiler.library(LEADING, *options).prepare({}).run(x=x)
+    for known in ("A=1", "A=1,B=3", "A=1,B=3,T=5"):
+        found = compiler.library(LEADING, *options, "--dim", known).prepare({}).run(x=x)
+        for name, array in expected.items():
+            numpy.testing.assert_allclose(found[name], array, rtol=1e-6, err_msg=f"{name}, {known}")
+
+
 # Cells whose loops are lowered in other ways: steps, a product behind them, a scan.
 ALONE = """
 import cells

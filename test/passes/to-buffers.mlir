@@ -15,3 +15,19 @@ func.func @f(%x: tensor<?xf32> {gf.name = "x", gf.shape = affine_map<()[s0] -> (
   %y = linalg.exp ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) -> tensor<?xf32>
   return %y : tensor<?xf32>
 }
+
+// Of two dimensions of size 1 the view is without the second, which its strides do not tell.
+// CHECK-LABEL: func @middle
+// CHECK: %[[VIEW:.*]] = memref.subview %{{.*}}[0, 0, %{{.*}}, 0] [1, 2, 1, 3] [1, 1, 1, 1] : memref<1x2x?x3xf32, {{.*}}> to memref<1x2x1x3xf32
+// CHECK: memref.collapse_shape %[[VIEW]] {{\[}}[0], [1, 2], [3]] : {{.*}} into memref<1x2x3xf32
+// The first and the last are as its strides say.
+// CHECK: memref.subview %{{.*}}[0, 0, %{{.*}}, 0] [1, 1, 2, 3] [1, 1, 1, 1] : memref<1x2x?x3xf32, {{.*}}> to memref<1x2x3xf32
+func.func @middle(%memory: memref<1x2x?x3xf32, strided<[?, ?, ?, 1], offset: ?>>, %t: index,
+                  %to: memref<1x2x3xf32>, %also: memref<1x2x3xf32>) {
+  %x = bufferization.to_tensor %memory restrict : memref<1x2x?x3xf32, strided<[?, ?, ?, 1], offset: ?>> to tensor<1x2x?x3xf32>
+  %step = tensor.extract_slice %x[0, 0, %t, 0] [1, 2, 1, 3] [1, 1, 1, 1] : tensor<1x2x?x3xf32> to tensor<1x2x3xf32>
+  bufferization.materialize_in_destination %step in restrict writable %to : (tensor<1x2x3xf32>, memref<1x2x3xf32>) -> ()
+  %row = tensor.extract_slice %x[0, 0, %t, 0] [1, 1, 2, 3] [1, 1, 1, 1] : tensor<1x2x?x3xf32> to tensor<1x2x3xf32>
+  bufferization.materialize_in_destination %row in restrict writable %also : (tensor<1x2x3xf32>, memref<1x2x3xf32>) -> ()
+  return
+}

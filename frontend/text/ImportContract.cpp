@@ -104,8 +104,14 @@ LogicalResult Importer::visit(const ContractNode &node) {
   Maps maps = {map(leftLabels), map(rightLabels), map(resultLabels)};
 
   mlir::Value zero = filled(labelled, number(elementType(type.element), 0));
+  auto isNothing = [&](mlir::Value operand) {
+    return llvm::is_contained(
+        llvm::cast<mlir::RankedTensorType>(operand.getType()).getShape(), 0);
+  };
   mlir::Value result;
-  if (isContraction)
+  if (isNothing(left) || isNothing(right)) // a sum of nothing
+    result = zero;
+  else if (isContraction)
     result = linalg::ContractOp::create(b, zero.getType(),
                                         mlir::ValueRange{left, right}, zero,
                                         b.getAffineMapArrayAttr(maps))

@@ -200,6 +200,10 @@ Value SequenceBlocks::takeRange(Value value, int64_t timeDim) {
   SmallVector<OpFoldResult> strides(sizes.size(), rewriter.getIndexAttr(1));
   offsets[timeDim] = range.start;
   sizes[timeDim] = range.size;
+  // Upstream takes no offset into a dimension of size 0.
+  auto type = cast<RankedTensorType>(value.getType());
+  if (llvm::is_contained(type.getShape(), 0))
+    return tensor::EmptyOp::create(rewriter, loc, sizes, type.getElementType());
   return tensor::ExtractSliceOp::create(rewriter, loc, value, offsets, sizes,
                                         strides);
 }

@@ -8,6 +8,7 @@
 #include "passes/tile/Slices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/support/Entry.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace gatefold;
@@ -42,7 +43,7 @@ struct Slice {
     offsets.assign(whole.getRank(), builder.getIndexAttr(0));
     strides.assign(whole.getRank(), builder.getIndexAttr(1));
     sizes = tensor::getMixedSizes(builder, loc, tensor);
-    SmallVector<bool> isFixed(whole.getRank());
+    isFixed.resize(whole.getRank());
     for (auto [dim, index] : fixed) {
       offsets[dim] = index;
       sizes[dim] = builder.getIndexAttr(1);
@@ -56,6 +57,7 @@ struct Slice {
   }
 
   SmallVector<OpFoldResult> offsets, sizes, strides;
+  llvm::SmallBitVector isFixed;
   RankedTensorType type;
 };
 } // namespace
@@ -63,6 +65,14 @@ struct Slice {
 Value gatefold::takeSlice(OpBuilder &builder, Location loc, Value tensor,
                           ArrayRef<FixedIndex> fixed) {
   Slice slice(builder, loc, tensor, fixed);
+  // Upstream takes no offset into a dimension of size 0.
+  if (llvm::is_contained(slice.type.getShape(), 0)) {
+    SmallVector<Value> open;
+    for (auto [dim, size] : llvm::enumerate(slice.sizes))
+      if (!slice.isFixed[dim] && isa<Value>(size))
+        open.push_back(cast<Value>(size));
+    return tensor::EmptyOp::create(builder, loc, slice.type, open);
+  }
   return tensor::ExtractSliceOp::create(builder, loc, slice.type, tensor,
                                         slice.offsets, slice.sizes,
                                         slice.strides);

@@ -131,3 +131,45 @@ def test_queries_fixed_to_nothing(compiler):
     library = compiler.library(text).prepare({})
     found = library.run(q=numpy.zeros((2, 0, 4), "f4"), k=numpy.zeros((2, 3, 4), "f4"))
     assert [found[name].shape for name in ("y", "lse", "w")] == [(2, 0, 4), (2, 0), (2, 0, 3)]
+
+
+NO_WIDTH = """
+import cells
+cell mixed(x: [I], y: [2]) -> ([I], [2], []) {
+  state h: [I], g: [2]
+  param w: [2, I], u: [I, I]
+  h' = tanh(u @ h + x)
+  g' = 0.5 * g + w @ x + y
+  return h', g', sum(x)
+}
+model m(x: [B, T, 0], y: [B, T, 2], n: i64[B], first: bool[B, T]) ->
+    (a: [B, T, 3], b: [B, T, 6], c: [B, T, 3], h: [B, T, 0], g: [B, T, 2], s: [B, T], p: [B, T, 3]) {
+  param of_a: gru(H=3), of_b: lstm(H=3, layers=1, bidirectional=true), of_c: min_gru(H=3), of_m: mixed(), fc: linear(N=3)
+  a, _ = scan(of_a, x, lengths=n, reset=first)
+  b, _ = scan(of_b, x, lengths=n)
+  c, _ = scan(of_c, x, reverse=true)
+  (h, g, s), _ = scan(of_m, (x, y), lengths=n)
+  return a, b, c, h, g, s, fc(x)
+}
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--naive",)])
+def test_inputs_of_no_width(compiler, options):
+    """A product with them is 0."""
+    library = compiler.library(NO_WIDTH, *options)
+    generator = numpy.random.default_rng(142)
+    given = weights(library)
+    library.prepare(given)
+    for batch, time in ((2, 5), (1, 1), (0, 2), (2, 0)):
+        y = generator.normal(size=(batch, time, 2)).astype("f4")
+        found = library.run(x=numpy.zeros((batch, time, 0), "f4"), y=y, n=numpy.full(batch, time),
+                            first=numpy.zeros((batch, time), bool))  # fmt: skip
+        assert {n: a.shape[2:] for n, a in found.items()} == {
+            "a": (3,), "b": (6,), "c": (3,), "h": (0,), "g": (2,), "s": (), "p": (3,)}  # fmt: skip
+        assert (found["s"] == 0).all() and (found["c"] == 0).all()
+        numpy.testing.assert_array_equal(found["p"], numpy.broadcast_to(given["fc.bias"], found["p"].shape))
+        expected = numpy.zeros((batch, 2))
+        for t in range(time):
+            expected = 0.5 * expected + y[:, t]
+            numpy.testing.assert_allclose(found["g"][:, t], expected, rtol=1e-5, atol=1e-6)

@@ -39,6 +39,18 @@ attention divided(q: [T, D], k: [S, D], v: [S, E], w: [D]) -> [T, E] {
   return softmax((q * w / w) @ k.T / sqrt(D)) @ v
 }
 
+attention sums(q: [T, D], k: [S, D], v: [S, E], z: []) -> [T, E] {
+  return where(visible, sigmoid(q @ k.T / sqrt(D) - z), 0) @ v / 8
+}
+
+attention columns(q: [T, D], k: [S, D], v: [S, E]) -> [T, E] {
+  mixed = 0
+  for i in 2 {
+    mixed = mixed + (i + 1) / 2 * softmax(q[:, 8*i:8*i+12] @ k[:, 8*i:8*i+12].T / sqrt(D))
+  }
+  return mixed @ v
+}
+
 func finished(y: [B, H, T, E], g: [B, 1, T, 1]) -> [B, H, T, E] {
   return sigmoid(g) * (y / sqrt(mean(y**2, axis=-1, keep=true) + 0.1))
 }
@@ -56,13 +68,15 @@ BODIES = {
     "sinks": "sinks(q, k, v, z, g",
     "relative": "relative(q, k, v, table",
     "divided": "divided(q, k, v, w",
+    "sums": "sums(q, k, v, z",
+    "columns": "columns(q, k, v",
     "finished": "finished(dot_product(2 * q, k, v",
 }
 # Of each: restrictions, what the reference needs to know of them, the row programs in it.
 VIEWS = {
-    "whole": ("", {}, ("norm", "relative", "finished")),
+    "whole": ("", {}, ("norm", "relative", "finished", "columns")),
     "causal": ("causal=true, gqa=true", {"causal": True}, ("plain", "differential")),
-    "lengths": ("lengths=n, causal=true, offset=o", {"causal": True}, ("differential", "sinks")),
+    "lengths": ("lengths=n, causal=true, offset=o", {"causal": True}, ("differential", "sinks", "sums")),
     "window": ("window=(9, 2), lengths=n, offset=o", {"window": (9, 2)}, ("plain", "divided", "scaled")),
     "mask": ("mask=m, bias=b", {}, ("alibi", "plain")),
 }
@@ -90,6 +104,11 @@ def reference(name, n):
         s = scores(n)
         odd = softmax(numpy.tanh(s), n.seen & (n.column % 3 != 1), n.g)
         return weigh(softmax(s, n.seen, n.z), n.v) - weigh(odd, n.v)
+    if name == "sums":
+        return weigh(n.seen / (1 + numpy.exp(n.z - scores(n))), n.v) / 8
+    if name == "columns":
+        parts = [n.q[:, a : a + 12] @ n.k[:, a : a + 12].T / numpy.sqrt(WIDTH) for a in (0, 8)]
+        return sum((i + 1) / 2 * weigh(softmax(part, n.seen), n.v) for i, part in enumerate(parts))
     if name == "finished":
         y = weigh(softmax(2 * scores(n), n.seen), n.v)
         return y / numpy.sqrt((y**2).mean(axis=1, keepdims=True) + 0.1) / (1 + numpy.exp(-n.g))

@@ -185,7 +185,19 @@ bool PointwiseGroups::isWithinLimits(PointwiseGroup &early,
 bool PointwiseGroups::hasPathAround(PointwiseGroup &from, PointwiseGroup &to) {
   SmallVector<Operation *> pending;
   llvm::SmallPtrSet<Operation *, 16> seen;
+  // What stands before both needs neither, unless it reads a group that is
+  // computed behind `from`.
   Operation *first = from.members.front();
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (std::unique_ptr<PointwiseGroup> &group : groups)
+      if (group->members.size() > 1 &&
+          group->members.front()->isBeforeInBlock(first) &&
+          !group->members.back()->isBeforeInBlock(first)) {
+        first = group->members.front();
+        grows = true;
+      }
+  }
   auto follow = [&](Operation *op) {
     bool reaches = false;
     for (Value value : valuesReadBy(op)) {

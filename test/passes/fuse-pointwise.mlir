@@ -160,3 +160,54 @@ func.func @state(%h: tensor<8xf32>, %t: index, %valid: i1) -> tensor<8xf32> {
   }
   return %last : tensor<8xf32>
 }
+
+// -----
+
+#row = affine_map<(d0) -> (d0)>
+
+// The slice reads the first operation, which is computed where the third one is, behind the
+// second: so what reads the slice cannot be computed with the second.
+// CHECK-LABEL: func @around_what_moves
+// CHECK-SAME: %[[A:.*]]: tensor<8xf32>, %[[C:.*]]: tensor<4xf32>, %{{.*}}: index
+func.func @around_what_moves(%a: tensor<8xf32>, %c: tensor<4xf32>, %i: index) -> (tensor<8xf32>, tensor<4xf32>) {
+  // CHECK: %[[SECOND:.*]] = linalg.generic {{.*}} ins(%[[C]] : tensor<4xf32>)
+  // CHECK: tensor.pad %[[SECOND]]
+  // CHECK: %[[BOTH:.*]]:2 = linalg.generic
+  // CHECK: math.exp
+  // CHECK: arith.addf
+  // CHECK: %[[SLICE:.*]] = tensor.extract_slice %[[BOTH]]#
+  // CHECK: linalg.generic {{.*}} ins(%[[SLICE]], %[[C]]
+  %zero = arith.constant 0.0 : f32
+  %e8 = tensor.empty() : tensor<8xf32>
+  %e4 = tensor.empty() : tensor<4xf32>
+  %first = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]}
+      ins(%a : tensor<8xf32>) outs(%e8 : tensor<8xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %y = math.exp %x : f32
+    linalg.yield %y : f32
+  } -> tensor<8xf32>
+  %slice = tensor.extract_slice %first[%i] [4] [1] : tensor<8xf32> to tensor<4xf32>
+  %second = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]}
+      ins(%c : tensor<4xf32>) outs(%e4 : tensor<4xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %y = math.tanh %x : f32
+    linalg.yield %y : f32
+  } -> tensor<4xf32>
+  %padded = tensor.pad %second low[4] high[0] {
+  ^bb0(%place: index):
+    tensor.yield %zero : f32
+  } : tensor<4xf32> to tensor<8xf32>
+  %third = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel"]}
+      ins(%padded, %a : tensor<8xf32>, tensor<8xf32>) outs(%e8 : tensor<8xf32>) {
+  ^bb0(%x: f32, %z: f32, %o: f32):
+    %y = arith.addf %x, %z : f32
+    linalg.yield %y : f32
+  } -> tensor<8xf32>
+  %last = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel"]}
+      ins(%slice, %c : tensor<4xf32>, tensor<4xf32>) outs(%e4 : tensor<4xf32>) {
+  ^bb0(%x: f32, %z: f32, %o: f32):
+    %y = arith.mulf %x, %z : f32
+    linalg.yield %y : f32
+  } -> tensor<4xf32>
+  return %third, %last : tensor<8xf32>, tensor<4xf32>
+}

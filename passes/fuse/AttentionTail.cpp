@@ -238,11 +238,33 @@ bool AttentionTail::canSinkGeneric(GenericOp generic) const {
 // How far
 //===----------------------------------------------------------------------===//
 
-/// Sizes are asked of something else.
+/// A size of leading dimensions or queries is that of an operand of the
+/// attention.
+bool AttentionTail::isOuterSize(Value value, Operation *user) const {
+  auto dim = dyn_cast<tensor::DimOp>(user);
+  if (!dim || !dim.getConstantIndex())
+    return false;
+  int64_t number = *dim.getConstantIndex();
+  int64_t count = tensorType(value).getRank() - int64_t(getRest(value).size());
+  if (number < 0 || number >= count)
+    return false;
+  if (!tensorType(value).isDynamicDim(number))
+    return true;
+  AttentionOp attention = op;
+  int64_t place =
+      count == int64_t(leadRank) + 1 ? number : outer[number].front();
+  return place == leadRank ||
+         llvm::any_of(
+             llvm::seq<unsigned>(0, attention.getBody().getNumArguments() - 2),
+             [&](unsigned operand) {
+               return attention.getLeadAxis(operand, place).has_value();
+             });
+}
+
 bool AttentionTail::isUsedOutside(Value value, unsigned count) const {
   ArrayRef<Operation *> inside = ArrayRef(operations).take_front(count);
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    return !isa<tensor::DimOp>(user) && !llvm::is_contained(inside, user);
+    return !isOuterSize(value, user) && !llvm::is_contained(inside, user);
   });
 }
 
@@ -257,7 +279,9 @@ SmallVector<Value> AttentionTail::findLeaving(unsigned count) const {
 
 const char *AttentionTail::whyNot(unsigned count) const {
   SmallVector<Value> leaving = findLeaving(count);
-  if (leaving.size() != 1)
+  // The last operation's result, or nobody needs it.
+  if (leaving.size() != 1 ||
+      leaving[0].getDefiningOp() != operations[count - 1])
     return "more than one result leaves the row";
   if (llvm::none_of(ArrayRef(operations).take_front(count),
                     llvm::IsaPred<GenericOp>))

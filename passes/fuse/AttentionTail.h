@@ -48,8 +48,10 @@ private:
   RowOperand findPlaces(mlir::linalg::GenericOp generic,
                         mlir::OpOperand *operand) const;
   RowOperand splitHeads(RowOperand operand) const;
+  bool isOuterSize(mlir::Value value, mlir::Operation *user) const;
   bool isUsedOutside(mlir::Value value, unsigned count) const;
   llvm::SmallVector<mlir::Value> findLeaving(unsigned count) const;
+  void replaceSize(mlir::tensor::DimOp dim);
   void repeat(mlir::linalg::GenericOp generic, AttentionOp built,
               mlir::IRMapping &mapping);
   mlir::Value repeatInit(mlir::Value init, AttentionOp built,

@@ -209,6 +209,21 @@ AttentionOp AttentionTail::build(unsigned count) {
   return built;
 }
 
+/// By the size that an operand of the attention has.
+void AttentionTail::replaceSize(tensor::DimOp dim) {
+  int64_t number = *dim.getConstantIndex();
+  RankedTensorType type = tensorType(dim.getSource());
+  rewriter.setInsertionPoint(dim);
+  OpFoldResult size = rewriter.getIndexAttr(type.getDimSize(number));
+  // Heads that stand together have known sizes.
+  bool isOwn = dim.getSource().getDefiningOp() == op.getOperation();
+  if (type.isDynamicDim(number))
+    size = *op.reifyDimOfResult(rewriter, 0,
+                                isOwn ? number : outer[number].front());
+  rewriter.replaceOp(
+      dim, getValueOrCreateConstantIndexOp(rewriter, dim.getLoc(), size));
+}
+
 void AttentionTail::replace(AttentionOp built, unsigned count) {
   SmallVector<Operation *> gone = {op};
   llvm::append_range(gone, ArrayRef(operations).take_front(count));
@@ -228,21 +243,11 @@ void AttentionTail::replace(AttentionOp built, unsigned count) {
                                            leaving.getType(), made, groups);
   }
   replaced.emplace_back(leaving, made);
-  // Sizes are those of what the operations begin from.
-  for (Operation *inner : llvm::reverse(gone))
+  for (Operation *inner : gone)
     for (Value result : inner->getResults())
       for (Operation *user : llvm::to_vector(result.getUsers()))
-        if (auto dim = dyn_cast<tensor::DimOp>(user)) {
-          std::optional<int64_t> number = dim.getConstantIndex();
-          ReifiedRankedShapedTypeDims shapes;
-          rewriter.setInsertionPoint(dim);
-          if (!number || failed(reifyResultShapes(rewriter, inner, shapes)))
-            continue;
-          OpFoldResult size =
-              shapes[cast<OpResult>(result).getResultNumber()][*number];
-          rewriter.replaceOp(dim, getValueOrCreateConstantIndexOp(
-                                      rewriter, dim.getLoc(), size));
-        }
+        if (isOuterSize(result, user))
+          replaceSize(cast<tensor::DimOp>(user));
   for (auto [from, to] : replaced)
     rewriter.replaceAllUsesWith(from, to);
   for (Operation *inner : llvm::reverse(gone))

@@ -207,19 +207,20 @@ func.func @form(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %table: tensor<4x4xf32
 #whole = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
 #head = affine_map<(d0, d1, d2) -> (d0)>
 
-// Grouped heads that stand together behind the attention stand apart in it.
+// Grouped heads that stand together behind the attention stand apart in it. The size that is asked of
+// its result is asked of a query.
 // REMARK: remark: {{.*}}attention: 1 operation that follows it is done in its rows
 // CHECK-LABEL: func @groups
 // CHECK-SAME: %[[Q:.*]]: tensor<2x3x?x8xf32>, %[[K:.*]]: tensor<2x1x?x8xf32>, %[[GATE:.*]]: tensor<6x?x8xf32>, %[[HEADS:.*]]: tensor<6xf32>
 func.func @groups(%q: tensor<2x3x?x8xf32>, %k: tensor<2x1x?x8xf32>, %gate: tensor<6x?x8xf32>, %heads: tensor<6xf32>)
-    -> tensor<6x?x8xf32> {
+    -> (tensor<6x?x8xf32>, index) {
+  // CHECK-DAG: %[[T:.*]] = tensor.dim %[[Q]], %c2
   // CHECK-DAG: %[[GATES:.*]] = tensor.expand_shape %[[GATE]] {{\[\[}}0, 1], [2], [3]] {{.*}} into tensor<2x3x?x8xf32>
   // CHECK-DAG: %[[NUMBERS:.*]] = tensor.expand_shape %[[HEADS]] {{.*}} into tensor<2x3xf32>
   // CHECK: %[[Y:.*]] = gf.attention queries(%[[Q]], %[[GATES]] : {{.*}}) keys(%[[K]] : {{.*}}) captures(%[[NUMBERS]] : tensor<2x3xf32>)
   // CHECK: %[[TOGETHER:.*]] = tensor.collapse_shape %[[Y]] {{\[\[}}0, 1], [2], [3]]
-  // CHECK: return %[[TOGETHER]]
-  %c2 = arith.constant 2 : index
-  %t = tensor.dim %q, %c2 : tensor<2x3x?x8xf32>
+  // CHECK: return %[[TOGETHER]], %[[T]]
+  %c1 = arith.constant 1 : index
   %y = gf.attention queries(%q : tensor<2x3x?x8xf32>) keys(%k : tensor<2x1x?x8xf32>) -> tensor<2x3x?x8xf32> {
   ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %i: index, %position: index):
     %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
@@ -228,6 +229,7 @@ func.func @groups(%q: tensor<2x3x?x8xf32>, %k: tensor<2x1x?x8xf32>, %gate: tenso
     gf.yield %r : tensor<8xf32>
   }
   %together = tensor.collapse_shape %y [[0, 1], [2], [3]] : tensor<2x3x?x8xf32> into tensor<6x?x8xf32>
+  %t = tensor.dim %together, %c1 : tensor<6x?x8xf32>
   %e = tensor.empty(%t) : tensor<6x?x8xf32>
   %z = linalg.generic {indexing_maps = [#whole, #whole, #head, #whole], iterator_types = ["parallel", "parallel", "parallel"]}
       ins(%together, %gate, %heads : tensor<6x?x8xf32>, tensor<6x?x8xf32>, tensor<6xf32>) outs(%e : tensor<6x?x8xf32>) {
@@ -236,5 +238,5 @@ func.func @groups(%q: tensor<2x3x?x8xf32>, %k: tensor<2x1x?x8xf32>, %gate: tenso
     %w = arith.mulf %x, %c : f32
     linalg.yield %w : f32
   } -> tensor<6x?x8xf32>
-  return %z : tensor<6x?x8xf32>
+  return %z, %t : tensor<6x?x8xf32>, index
 }

@@ -82,7 +82,8 @@ void AttentionRegisters::replaceResults(ValueRange results) {
     }
     for (OpOperand &use : llvm::make_early_inc_range(result.getUses()))
       if (isa<tensor::DimOp>(use.getOwner()))
-        rewriter.modifyOpInPlace(use.getOwner(), [&] { use.set(value); });
+        rewriter.modifyOpInPlace(use.getOwner(),
+                                 [&use, value = value] { use.set(value); });
     rewriter.replaceOp(rounding, castTo(rewriter, loc, value,
                                         rounding->getResult(0).getType()));
   }
@@ -104,6 +105,8 @@ void AttentionRegisters::writeResult(Value &result, Value row) {
   SmallVector<int64_t> shape = {rows};
   if (auto column = *RegistersForm::getColumnDim(row, body))
     shape.push_back(type.getDimSize(leadRank + 1 + *column));
+  else if (rank == leadRank + 2)
+    shape.push_back(1);
   Value part = tensor::ExtractSliceOp::create(
       rewriter, loc, RankedTensorType::get(shape, element), result, offsets,
       sizes, strides);

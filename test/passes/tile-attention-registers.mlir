@@ -174,3 +174,26 @@ func.func @log_sum_exp(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> (tensor<?x8x
   }
   return %y, %l : tensor<?x8xf32>, tensor<?xf32>
 }
+
+// -----
+
+// Of a row with one element the result is written as it lies, so that it is no copy.
+// CHECK-LABEL: func @place
+// CHECK: %[[PART:.*]] = tensor.extract_slice %[[RESULT:.*]][%[[ROW:.*]], 0] [%{{.*}}, 1] [1, 1] : tensor<?x1xf32> to tensor<?x1xf32>
+// CHECK-NEXT: %[[WRITTEN:.*]] = vector.transfer_write %{{.*}}, %[[PART]][%c0, %c0] {in_bounds = [false, true]} : vector<128x1xf32>, tensor<?x1xf32>
+// CHECK-NEXT: tensor.insert_slice %[[WRITTEN]] into %[[RESULT]][%[[ROW]], 0]
+func.func @place(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x1xf32>) {
+  %y, %n = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<?x8xf32>)
+      attributes {gf.algorithm = "registers", gf.query_block = 128, gf.key_block = 32}
+      -> (tensor<?x8xf32>, tensor<?x1xf32>) {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %row: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
+    %p = gf.row_softmax %s : tensor<?xf32>
+    %y = gf.row_values %p, %kr : tensor<?xf32>, tensor<?x8xf32> -> tensor<8xf32>
+    %i = arith.index_cast %position : index to i64
+    %f = arith.sitofp %i : i64 to f32
+    %n = tensor.from_elements %f : tensor<1xf32>
+    gf.yield %y, %n : tensor<8xf32>, tensor<1xf32>
+  }
+  return %y, %n : tensor<?x8xf32>, tensor<?x1xf32>
+}

@@ -9,6 +9,7 @@
 #include "passes/simplify/Caches.h"
 #include "dialect/GatefoldOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace gatefold;

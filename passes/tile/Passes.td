@@ -47,7 +47,8 @@ def TileAttention : Pass<"gf-tile-attention", "::mlir::func::FuncOp"> {
     - A block looks at the keys only that some query of it sees by lengths, causal, window
       and offset, unless the region sums over others, or yields a row of them; and of these no
       parts that `where`, scores of -inf or weights of 0 hide from all queries of the block.
-    - One or two queries multiply keys and values as they are.
+    - One or two queries multiply keys and values as they are. Of queries of an open number,
+      whose keys are a state with rows written into it, one block packs what it looks at.
     - Scores are hidden only where queries of the block differ by place; a mask, segments,
       a bias, and `where` take a pass over the tile.
     - A softmax is not divided by its sum: who uses it divides once per query, after the

@@ -203,6 +203,10 @@ private:
   mlir::Value lowerUniform(mlir::Operation *inner);
   mlir::Value firstPacked(const KeptValue &kept);
   mlir::Value pack(const KeptValue &kept, mlir::Value output);
+  mlir::Value packTile(mlir::Value matrix, int64_t along);
+  mlir::Value multiplyPanels(mlir::Value rows, mlir::Value panels,
+                             mlir::Value sum, mlir::Value output,
+                             mlir::Value matrix, int64_t along);
 
   // TileAttentionLift.cpp, TileAttentionOther.cpp: operations for all queries
   // of a block; TileAttentionTiles.cpp: their values and memory.
@@ -303,6 +307,9 @@ protected:
   /// Whether keys and values are packed; for few queries that takes longer than
   /// to multiply them.
   bool packs = true;
+  /// Whether they are packed by the block of queries, of which there is one
+  /// then; null if they never are.
+  mlir::Value packsInBlock;
 
   mlir::Value queryCount, keyCount;
   /// From the start of a block to that of the next.

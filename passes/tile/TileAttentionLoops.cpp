@@ -13,6 +13,7 @@
 #include "passes/tile/MapBounds.h"
 #include "passes/tile/ResultSizes.h"
 #include "passes/tile/TileAttention.h"
+#include "passes/tile/TileAttentionRegisters.h"
 
 using namespace mlir;
 using namespace gatefold;
@@ -22,6 +23,31 @@ static constexpr int64_t fewQueries = 2;
 
 static int64_t rankOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getRank();
+}
+
+/// Whether the keys are a state of the function that rows are written into, and
+/// the number of queries is open: one step, or several at once.
+static bool isStepOfCache(AttentionOp op, const TargetDescription &target) {
+  Value query = op.getQueries().front(), key = op.getKeys().front();
+  auto type = cast<RankedTensorType>(query.getType());
+  if (target.isGpu() ||
+      !type.isDynamicDim(type.getRank() - 1 -
+                         rankOf(op.getQueryArguments().front())))
+    return false;
+  while (Operation *made = key.getDefiningOp()) {
+    if (auto write = dyn_cast<tensor::InsertSliceOp>(made))
+      key = write.getDest();
+    else if (auto loop = dyn_cast<scf::ForOp>(made))
+      key = loop.getTiedLoopInit(cast<OpResult>(key))->get();
+    else if (Value narrow = getExtended(key))
+      key = narrow;
+    else
+      return false;
+  }
+  auto argument = cast<BlockArgument>(key);
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return function &&
+         function.getArgAttr(argument.getArgNumber(), attribute_names::state);
 }
 
 AttentionTiling::AttentionTiling(AttentionOp op, IRRewriter &rewriter,
@@ -296,6 +322,10 @@ LogicalResult AttentionTiling::run() {
   }
   for (int64_t dim = 0; dim < leadRank; ++dim)
     leadCounts.push_back(toValue(sizes->front()[dim]));
+  if (isStepOfCache(op, target))
+    packsInBlock =
+        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sle,
+                              queryCount, constant(queryBlock));
   lead.assign(leadRank, Value());
   if (failed(keepUniform()))
     return failure();

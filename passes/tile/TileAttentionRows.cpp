@@ -192,6 +192,28 @@ Value AttentionTiling::makeProduct(Value vector, Value matrix, bool alongRows,
       })[0];
 }
 
+/// The product of rows with panels, or with those that the block makes of its
+/// part of `matrix`, where there is one, if it packs itself.
+Value AttentionTiling::multiplyPanels(Value rows, Value panels, Value sum,
+                                      Value output, Value matrix,
+                                      int64_t along) {
+  auto multiply = [&](Value right) -> Value {
+    return LinearOp::create(rewriter, loc, output.getType(), rows, right,
+                            /*initial=*/sum, output)
+        .getResult();
+  };
+  if (!packsInBlock || !matrix)
+    return multiply(panels);
+  auto choice = scf::IfOp::create(rewriter, loc, output.getType(), packsInBlock,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(choice.thenBlock());
+  scf::YieldOp::create(rewriter, loc, multiply(packTile(matrix, along)));
+  rewriter.setInsertionPointToStart(choice.elseBlock());
+  scf::YieldOp::create(rewriter, loc, multiply(panels));
+  return choice.getResult(0);
+}
+
 void AttentionTiling::lower(RowScoresOp op) {
   auto [panels, firstPacked] = keyPanels.lookup(op.getKeys());
   if (!panels) {
@@ -220,9 +242,11 @@ void AttentionTiling::lower(RowScoresOp op) {
       rewriter, loc, panels, offsets, sizes,
       SmallVector<OpFoldResult>(3, rewriter.getIndexAttr(1)));
   Value output = makeScores(op.getType().getElementType());
-  Value product = LinearOp::create(rewriter, loc, output.getType(), query, part,
-                                   /*initial=*/Value(), output)
-                      .getResult();
+  Value keys = packsInBlock && isa<BlockArgument>(op.getKeys())
+                   ? tileOf(op.getKeys()).value
+                   : Value();
+  Value product =
+      multiplyPanels(query, part, /*sum=*/{}, output, keys, /*along=*/0);
   tiles[op.getResult()] = {product, true, true, {}};
 }
 
@@ -293,9 +317,10 @@ Value AttentionTiling::multiplyValues(RowValuesOp op, Value weights,
     output = sum;
   if (!output)
     output = makeValuesBuffer(op);
-  return LinearOp::create(rewriter, loc, output.getType(), known, part,
-                          /*initial=*/sum, output)
-      .getResult();
+  Value values = packsInBlock && isa<BlockArgument>(op.getValues())
+                     ? cut(tiles.lookup(op.getValues()).value, 0, first)
+                     : Value();
+  return multiplyPanels(known, part, sum, output, values, /*along=*/1);
 }
 
 /// The result of the operation, from its sums before the division.

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/support/SizeResolver.h"
 #include "passes/tile/TileAttention.h"
@@ -193,6 +194,9 @@ Value AttentionTiling::pack(const KeptValue &value, Value output) {
   bool isCut = reach.reachEnd && (cutsKeys || along == 1);
   if (isCut) {
     Value keys = least(keyCount, minus(reach.reachEnd, first));
+    if (packsInBlock && isa<BlockArgument>(value.value))
+      keys = arith::SelectOp::create(rewriter, loc, packsInBlock, constant(0),
+                                     keys);
     from[0] = getAsOpFoldResult(first);
     size[0] = getAsOpFoldResult(keys);
     int64_t width = type.getDimSize(2);
@@ -224,6 +228,35 @@ Value AttentionTiling::pack(const KeptValue &value, Value output) {
     return packed;
   return tensor::InsertSliceOp::create(rewriter, loc, packed, output, at, sizes,
                                        strides);
+}
+
+/// Panels of keys or values of the block at hand.
+Value AttentionTiling::packTile(Value matrix, int64_t along) {
+  Type element = getElementTypeOrSelf(matrix);
+  int64_t width = target.getPanelWidth(element);
+  auto panelsOf = [&](OpFoldResult size) -> OpFoldResult {
+    return getAsOpFoldResult(rewriter.createOrFold<arith::DivUIOp>(
+        loc, plus(toValue(size), constant(width - 1)), constant(width)));
+  };
+  SmallVector<OpFoldResult> of = tensor::getMixedSizes(rewriter, loc, matrix);
+  SmallVector<OpFoldResult> sizes = {panelsOf(of[along]), of[1 - along],
+                                     rewriter.getIndexAttr(width)};
+  // As many as there can be. Not an empty tensor, which might become one with
+  // that of the panels before.
+  SmallVector<OpFoldResult> most = sizes;
+  most[along] = along == 0 ? panelsOf(block.mostKeys) : block.mostKeys;
+  SmallVector<int64_t> shape;
+  SmallVector<Value> dynamicSizes;
+  dispatchIndexOpFoldResults(most, dynamicSizes, shape);
+  Value whole = bufferization::AllocTensorOp::create(
+      rewriter, loc, RankedTensorType::get(shape, element), dynamicSizes);
+  Value output = tensor::ExtractSliceOp::create(
+      rewriter, loc, whole,
+      SmallVector<OpFoldResult>(3, rewriter.getIndexAttr(0)), sizes,
+      SmallVector<OpFoldResult>(3, rewriter.getIndexAttr(1)));
+  return PackOp::create(rewriter, loc, output.getType(), matrix,
+                        rewriter.getI64IntegerAttr(along), output)
+      .getResult();
 }
 
 //===----------------------------------------------------------------------===//

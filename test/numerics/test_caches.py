@@ -81,6 +81,17 @@ def test_steps_give_what_the_whole_gives(compiler, place):
             numpy.testing.assert_array_equal(found, expected, str((sizes, capacity)))
 
 
+def test_one_block_of_queries_and_several(compiler):
+    """One packs keys as it meets them, several share what is packed before: to the bit."""
+    options = ("--schedule", "attention.query_block=6")
+    whole, steps = libraries(compiler, "each", *options)
+    x = numpy.random.default_rng(9).standard_normal((2, 17, 12)).astype(numpy.float32)
+    expected = whole.run(x=x)["output"]
+    for sizes in ([17], [6, 1, 7, 3], [1, 16]):
+        found, _ = in_steps(steps, x, sizes, "each", empty_caches(2, CAPACITY))
+        numpy.testing.assert_array_equal(found, expected, str(sizes))
+
+
 def test_one_sequence(compiler):
     """Known to be one: what its offset does not reach is not even packed."""
     whole, steps = libraries(compiler, "each", "--dim", "B=1")

@@ -245,3 +245,34 @@ func.func @one_sequence(%q: tensor<1x?x8xf32>, %k: tensor<9x8xf32>, %o: tensor<1
   }
   return %y : tensor<1x?x8xf32>
 }
+
+// -----
+
+// Queries of an open number that look at a state into which rows are written: one block of
+// them, as a step is, packs keys where it meets them; several have panels before them.
+// CHECK-LABEL: func @step_of_cache
+// CHECK-SAME: %[[Q:.*]]: tensor<?x8xf32>, %[[ROWS:.*]]: tensor<1x8xf32>, %[[CACHE:.*]]: tensor<512x8xf32>
+func.func @step_of_cache(%q: tensor<?x8xf32>, %rows: tensor<1x8xf32>, %cache: tensor<512x8xf32> {gf.name = "c", gf.state}) -> tensor<?x8xf32> {
+  // CHECK: %[[KEYS:.*]] = tensor.insert_slice %[[ROWS]] into %[[CACHE]]
+  %k = tensor.insert_slice %rows into %cache[7, 0] [1, 8] [1, 1] : tensor<1x8xf32> into tensor<512x8xf32>
+  // CHECK: %[[ONE:.*]] = arith.cmpi sle, %{{.*}}, %c24
+  // CHECK: %[[KEYS_BEFORE:.*]] = arith.select %[[ONE]], %c0, %c512
+  // CHECK: tensor.extract_slice %[[KEYS]][0, 0] [%[[KEYS_BEFORE]], 8]
+  // CHECK: gf.pack
+  // CHECK: scf.for
+  // CHECK: scf.if %[[ONE]]
+  // CHECK-NEXT: %[[OWN:.*]] = bufferization.alloc_tensor() : tensor<8x8x64xf32>
+  // CHECK-NEXT: %[[PACKED:.*]] = gf.pack %[[KEYS]] along 0 into %[[OWN]]
+  // CHECK-NEXT: gf.linear %{{.*}}, %[[PACKED]]
+  // CHECK: } else {
+  // CHECK-NEXT: gf.linear
+  // CHECK: return
+  %y = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<512x8xf32>) attributes {gf.algorithm = "resident", gf.query_block = 24 : i64} -> tensor<?x8xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<512x8xf32>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<512x8xf32> -> tensor<512xf32>
+    %p = gf.row_softmax %s : tensor<512xf32>
+    %y = gf.row_values %p, %kr : tensor<512xf32>, tensor<512x8xf32> -> tensor<8xf32>
+    gf.yield %y : tensor<8xf32>
+  }
+  return %y : tensor<?x8xf32>
+}

@@ -462,7 +462,8 @@ def Gf_LinearOp : Gf_DestinationOp<"linear"> {
     On a CPU the terms are added in the order of k, beginning with `initial`, each with one
     rounding where the processor has a fused multiply-add. On a GPU `initial` is added
     last, and tensor cores add the terms in blocks of k: of 16, or of f32 of 8, which
-    `gf-vectors-to-threads` multiplies as three products of tf32 (one under `gf.fast_math`).
+    `gf-vectors-to-threads` multiplies as three products of tf32 (one under `gf.fast_math`);
+    of f32 each 16 terms belong to one of 8 parts in turn, and these are added at the end.
     Either way the order is the same whatever the number of rows: the bits of a row do not
     depend on the others. Sums are f32 below f64, whatever the operands' types. `initial`, if given, is `[n]` (a bias) or of the result's
     shape; it may be the output itself, which then accumulates. Otherwise the output's

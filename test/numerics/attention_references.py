@@ -83,13 +83,11 @@ def top_k(scores, seen, count=None, fraction=None):
 def neighbour_difference(scores, seen, width):
     """Sum of s_ij - s_in over the seen neighbours n of j, by the definition."""
     result = numpy.zeros(scores.shape)
-    reach = (width - 1) // 2
-    queries, keys = scores.shape
-    for i in range(queries):
-        for j in range(keys):
-            for n in range(max(0, j - reach), min(keys, j + reach + 1)):
-                if n != j and seen[i, n]:
-                    result[i, j] += scores[i, j] - scores[i, n]
+    for distance in range(1, (width - 1) // 2 + 1):
+        behind, ahead = slice(None, -distance), slice(distance, None)
+        for j, n in (ahead, behind), (behind, ahead):
+            difference = scores[:, j] - scores[:, n]
+            result[:, j] += numpy.where(seen[:, n], difference, 0)
     return result
 
 

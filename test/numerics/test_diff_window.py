@@ -79,15 +79,13 @@ def expected(q, k, v, seen, scope, width):
     return attentions.weigh(attentions.softmax(s, seen), v)
 
 
-def check(found, given, seen_of, what, assert_close=assert_close):
+def check(found, given, seen_of, what, assert_close=assert_close, bias=None):
     for b in range(len(given["q"])):
         for scope in SCOPES:
             for width in WIDTHS:
-                assert_close(
-                    found[f"{scope}_{width}"][b],
-                    expected(given["q"][b], given["k"][b], given["v"][b], seen_of(b), scope, width),
-                    (what, scope, width, b),
-                )
+                with attentions.added_bias(0 if bias is None else bias[b]):
+                    row = expected(given["q"][b], given["k"][b], given["v"][b], seen_of(b), scope, width)
+                assert_close(found[f"{scope}_{width}"][b], row, (what, scope, width, b))
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -136,23 +134,80 @@ def test_a_key_reaches_those_that_see_it(compiler, view):
             assert numpy.isnan(found[name][seen[:, :, key]]).all()
 
 
-@pytest.mark.parametrize("options", [", mask=m", ", segments=(qs, ks), window=(6, inf)"])
-def test_what_is_visible_by_element(compiler, options):
-    """Ranges with all neighbours, and the ends of rows, shorter than the window too."""
-    inputs = ("m: bool[B, T, S]",) if "mask" in options else ("qs: i64[B, T]", "ks: i64[B, S]")
+# name: options; inputs of the model; what a row of the batch sees by its length and offset, but for single elements.
+BY_ELEMENT = {
+    "mask": (", mask=m", ["m: bool[B, T, S]"], lambda n, o: {}),
+    "mask and all": (
+        ", mask=m, causal=true, lengths=n, offset=o", ["m: bool[B, T, S]"],
+        lambda n, o: {"causal": True, "length": n, "offset": o},
+    ),
+    "segments": (
+        ", segments=(qs, ks), window=(6, inf)", ["qs: i64[B, T]", "ks: i64[B, S]"],
+        lambda n, o: {"window": (6, None)},
+    ),
+    "bias and all": (
+        ", bias=d, causal=true, lengths=n, offset=o", ["d: [B, T, S]"],
+        lambda n, o: {"causal": True, "length": n, "offset": o},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("view", BY_ELEMENT)
+def test_what_is_visible_by_element(compiler, view):
+    """Ranges with all neighbours, and the ends of rows, shorter than the window too. A bias comes behind the
+    differences: what it hides is a neighbour all the same."""
+    options, inputs, restrictions = BY_ELEMENT[view]
     source = text(options, *inputs)
-    library = compiler.library(source).prepare({})
-    naive = compiler.library(source, "--naive").prepare({})
+    libraries = [compiler.library(source, *more).prepare({}) for more in ([], ["--naive"])]
     generator = numpy.random.default_rng(133)
     for batch, queries, keys in [*SIZES, (1, 7, 130)]:
         given = inputs_of(generator, batch, queries, keys)
+        seen = numpy.ones((batch, queries, keys), bool)
+        bias = numpy.zeros((batch, 1, 1))
+        for b, restricted in enumerate(map(restrictions, given["n"], given["o"])):
+            seen[b] = attentions.visible(queries, keys, **restricted)
         if "mask" in options:
             given["m"] = generator.random((batch, queries, keys)) < 0.6
-            seen = given["m"]
+            seen &= given["m"]
+        elif "bias" in options:
+            bias = generator.normal(size=(batch, queries, keys)).astype(numpy.float32)
+            bias[generator.random(bias.shape) < 0.2] = -numpy.inf
+            given["d"] = bias
         else:
             given["qs"] = generator.integers(0, 3, (batch, queries))
             given["ks"] = generator.integers(0, 3, (batch, keys))
-            seen = given["qs"][:, :, None] == given["ks"][:, None]
-            seen = seen & attentions.visible(queries, keys, window=(6, None))
-        check(library.run(**given), given, lambda b: seen[b], (batch, queries, keys))
-        check(naive.run(**given), given, lambda b: seen[b], (batch, queries, keys))
+            seen &= given["qs"][:, :, None] == given["ks"][:, None]
+        for library in libraries:
+            check(library.run(**given), given, lambda b: seen[b], (batch, queries, keys), bias=bias)
+
+
+GROUPED = """
+import attention
+
+model m(q: [B, 6, T, 7], k: [B, 2, S, 7], v: [B, 2, S, 3], n: i64[B], o: i64[B], mask: bool[B, 6, T, S]) ->
+    (folded: [B, 6, T, 3], masked: [B, 6, T, 3]) {
+  folded = diff_window(q, k, v, width=5, gqa=true, causal=true, lengths=n, offset=o)
+  masked = diff_window(q, k, v, width=5, gqa=true, causal=true, lengths=n, offset=o, mask=mask)
+  return folded, masked
+}
+"""
+
+
+def test_grouped_heads(compiler):
+    """Three heads of queries share a head of keys, folded or not."""
+    library = compiler.library(GROUPED).prepare({})
+    generator = numpy.random.default_rng(134)
+    for batch, queries, keys in SIZES:
+        given = {
+            name: generator.normal(size=(batch, *shape)).astype(numpy.float32)
+            for name, shape in {"q": (6, queries, 7), "k": (2, keys, 7), "v": (2, keys, 3)}.items()
+        }
+        given["n"] = lengths_of(generator, batch, keys)
+        given["o"] = generator.integers(-queries - 2, keys + 3, batch)
+        given["mask"] = generator.random((batch, 6, queries, keys)) < 0.6
+        found = library.run(**given)
+        for b, h in numpy.ndindex(batch, 6):
+            seen = attentions.visible(queries, keys, causal=True, length=given["n"][b], offset=given["o"][b])
+            head = given["q"][b, h], given["k"][b, h // 3], given["v"][b, h // 3]
+            for name, visible in {"folded": seen, "masked": seen & given["mask"][b, h]}.items():
+                assert_close(found[name][b, h], expected(*head, visible, "visible", 5), (name, batch, keys, h))

@@ -126,7 +126,6 @@ def test_a_full_cache_refuses_tokens(loaded):
         generator.cached([1] * 20, 10)
 
 
-@pytest.mark.parametrize("loaded", ["v2"], indirect=True)
 def test_blocks_share_their_code(loaded, tmp_path):
     entry, library, _ = loaded
     size, _ = language_model.compile_cost(tmp_path, entry, **{**SIZES, "blocks": 1})

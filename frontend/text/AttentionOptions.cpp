@@ -74,6 +74,9 @@ bool AttentionCall::readMask(const EvaluatedArgument &option, bool isBias) {
                                ", found " + checker.describe(option.item));
     if (isBias && tensor)
       error.hint("a bool tensor is a mask: `mask=...`");
+    if (!isBias && tensor)
+      error.hint("true is a key that is seen: `mask=x > 0`; what is added to "
+                 "scores is `bias=...`");
     return false;
   }
   Given given;

@@ -35,14 +35,27 @@ Importer::Importer(const Program &program, Diagnostics &diagnostics,
     : program(program), diagnostics(diagnostics), context(context),
       b(mlir::UnknownLoc::get(&context), &context) {}
 
-LogicalResult Importer::refuse(Range range, const llvm::Twine &what) {
-  diagnostics.error(range, "not compiled yet: " + what);
+LogicalResult Importer::refuse(Range range, const llvm::Twine &what,
+                               const llvm::Twine &hint) {
+  Diagnostic &error = diagnostics.error(range, "not compiled yet: " + what);
+  if (!hint.isTriviallyEmpty())
+    error.hint(hint);
   return failure();
 }
 
-LogicalResult Importer::refuse(const Node &node, const llvm::Twine &what) {
+LogicalResult Importer::refuseQueries(const Node &node,
+                                      const llvm::Twine &what) {
+  return refuse(node, what + " the queries of an attention",
+                "a body computes the row of one query: what goes over all of "
+                "them stands before the attention or behind it");
+}
+
+LogicalResult Importer::refuse(const Node &node, const llvm::Twine &what,
+                               const llvm::Twine &hint) {
   Diagnostic &error =
       diagnostics.error(node.trace.place, "not compiled yet: " + what);
+  if (!hint.isTriviallyEmpty())
+    error.hint(hint);
   // The outermost one is the entry itself.
   uint32_t last = node.trace.place.begin;
   for (const Trace *caller = node.trace.caller.get(); caller && caller->caller;
@@ -145,7 +158,8 @@ LogicalResult Importer::setAttributes() {
     for (const Size &size : type.shape) {
       sizes.push_back(affineSize(size));
       if (!sizes.back())
-        return refuse(range, what + " whose size is " + size.str());
+        return refuse(range, what + " whose size is " + size.str(),
+                      "give what it is divided by: `--dim NAME=SIZE`");
     }
     return mlir::Attribute(mlir::AffineMapAttr::get(affineMap(sizes)));
   };
@@ -162,7 +176,8 @@ LogicalResult Importer::setAttributes() {
         continue;
       mlir::AffineExpr size = affineSize(*bound);
       if (!size)
-        return refuse(input.range, "a bound of values that is " + bound->str());
+        return refuse(input.range, "a bound of values that is " + bound->str(),
+                      "give what it is divided by: `--dim NAME=SIZE`");
       function.setArgAttr(index, name,
                           mlir::AffineMapAttr::get(affineMap(size)));
     }
@@ -173,7 +188,9 @@ LogicalResult Importer::setAttributes() {
     if (input.hasInitial && isInteger(input.type.element) &&
         std::abs(input.initial) >= double(int64_t(1) << 53))
       return refuse(input.range,
-                    "an integer of 2**53 or more as the start of a state");
+                    "an integer of 2**53 or more as the start of a state",
+                    "begin nearer to 0, and add the rest where the state is "
+                    "read");
     if (input.hasInitial)
       function.setArgAttr(index, names::initial,
                           numberAttribute(input.type.element, input.initial,
@@ -201,9 +218,10 @@ LogicalResult Importer::setAttributes() {
       right = b.getAffineConstantExpr(0);
     }
     if (!left || !right)
-      return refuse(equality.range, "the comparison of " + equality.left.str() +
-                                        " and " + equality.right.str() +
-                                        " when a run starts");
+      return refuse(equality.range,
+                    "the comparison of " + equality.left.str() + " and " +
+                        equality.right.str() + " when a run starts",
+                    "give what they are divided by: `--dim NAME=SIZE`");
     maps.push_back(mlir::AffineMapAttr::get(affineMap({left, right})));
     messages.push_back(b.getStringAttr(equality.message));
   }

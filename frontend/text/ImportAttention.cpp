@@ -205,7 +205,8 @@ LogicalResult Importer::visit(const AttentionNode &node) {
     std::optional<Size> first = Size::subtract(Size(), resolve(node.querySize));
     if (!first)
       return refuse(node,
-                    "an attention of " + node.querySize.str() + " queries");
+                    "an attention of " + node.querySize.str() + " queries",
+                    "say where they stand: `offset=...`");
     mlir::OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(operation);
     mlir::Value number =

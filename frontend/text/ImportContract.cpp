@@ -59,7 +59,7 @@ LogicalResult Importer::visit(const ContractNode &node) {
           place != node.resultLabels.end() &&
           isQueryAxis(type.shape[place - node.resultLabels.begin()]);
       if (isQueryAxis(size) && !inResult)
-        return refuse(node, "a sum over the queries of an attention");
+        return refuseQueries(node, "a sum over");
       // gf.row_values sums over the keys, and stops where they end.
       assert(
           (!isKeyAxis(size) || place != node.resultLabels.end() || label < 0) &&
@@ -137,7 +137,10 @@ LogicalResult Importer::visit(const ConvolutionNode &node) {
       Size::divideExactly(type.shape[leadRank], node.groups);
   std::optional<Size> padded = Size::add(inputShape.back(), 2 * node.padding);
   if (!perGroup || !padded || type.rank() != keptAxes(type.shape).size())
-    return refuse(node, "this convolution");
+    return refuse(node,
+                  "a convolution to " + type.shape[leadRank].str() +
+                      " channels in " + llvm::Twine(node.groups) + " groups",
+                  "give their number: `--dim NAME=SIZE`");
 
   mlir::Value x = get(input);
   TensorType paddedType = input.type();

@@ -17,7 +17,7 @@ namespace tensor = mlir::tensor;
 LogicalResult Importer::visit(const IotaNode &node) {
   const TensorType &type = node.results[0];
   if (typeOf(type).getRank() == 0)
-    return refuse(node, "`arange` over the queries of an attention");
+    return refuseQueries(node, "`arange` over");
   define(node, generic(type, {}, {}, [&](mlir::ValueRange) -> mlir::Value {
            return arith::IndexCastOp::create(b, elementType(type.element),
                                              linalg::IndexOp::create(b, 0));
@@ -29,7 +29,7 @@ LogicalResult Importer::visit(const FlipNode &node) {
   const TensorType &type = node.results[0];
   std::optional<unsigned> axis = axisOf(type.shape, node.axis);
   if (!axis)
-    return refuse(node, "a flip of the queries of an attention");
+    return refuseQueries(node, "a flip of");
   mlir::Value source = get(node.operands[0]);
   mlir::Value last = arith::SubIOp::create(b, sizeValue(type.shape[node.axis]),
                                            indexNumber(1));
@@ -68,7 +68,7 @@ LogicalResult Importer::visit(const TakeNode &node) {
   Value table = node.operands[0], indices = node.operands[1];
   llvm::ArrayRef<Size> tableShape = table.type().shape;
   if (keptAxes(tableShape).size() != tableShape.size())
-    return refuse(node, "a table of the queries of an attention");
+    return refuseQueries(node, "a table of");
   bool isChecked = !isBounded(indices, tableShape[0], /*inclusive=*/false) &&
                    !coversIota(node, indices, tableShape[0]);
 
@@ -77,7 +77,8 @@ LogicalResult Importer::visit(const TakeNode &node) {
     Size rows = resolve(tableShape[0]);
     std::optional<Size> most = Size::subtract(rows, Size(1));
     if (!most)
-      return refuse(node, "a table of " + rows.str() + " rows");
+      return refuse(node, "a table of " + rows.str() + " rows",
+                    "give its size: `--dim NAME=SIZE`");
     failOutside(node, get(indices), indices.type().shape, *most,
                 "an index that the run computed lies outside its table of " +
                     rows.str() + " rows");
@@ -133,7 +134,8 @@ LogicalResult Importer::visit(const AppendNode &node) {
   mlir::Value most;
   if (isChecked) {
     if (!last)
-      return refuse(node, "a capacity of " + type.shape[node.axis].str());
+      return refuse(node, "a capacity of " + type.shape[node.axis].str(),
+                    "give its size: `--dim NAME=SIZE`");
     Size final = resolve(*last);
     failOutside(node, get(start), start.type().shape, final,
                 "`append`: a place that the run computed leaves no room for " +
@@ -189,10 +191,11 @@ LogicalResult Importer::visit(const PadNode &node) {
   Value operand = node.operands[0];
   std::optional<unsigned> axis = axisOf(type.shape, node.axis);
   if (!axis)
-    return refuse(node, "a padding of the queries of an attention");
+    return refuseQueries(node, "a padding of");
   mlir::Value source = get(operand);
   if (!isAtLeast(node.left, 0) || !isAtLeast(node.right, 0))
-    return refuse(node, "a padding that may be negative");
+    return refuse(node, "a padding that may be negative",
+                  "`max(n, 0)` is none below 0");
   if (node.mode == PadMode::Zero) {
     define(node, padZero(source, *axis, foldedSize(node.left),
                          foldedSize(node.right), typeOf(type)));

@@ -59,7 +59,8 @@ Importer::perSequence(const Node &node, Value value, llvm::ArrayRef<Size> lead,
     if (i >= rank - ownRank)
       kept.push_back(shape[i]);
     else if (!shape[i].isConstant(1))
-      return refuse(node, "`" + name + "=` of more than one leading dimension");
+      return refuse(node, "`" + name + "=` of more than one leading dimension",
+                    "make one of them: `reshape(x, (A*B, T, D))`");
   }
   // One for all is one for each.
   TensorType full{value.type().element, {}};

@@ -83,7 +83,7 @@ LogicalResult Importer::visit(const ReduceNode &node) {
   llvm::ArrayRef<Size> shape = source.type().shape;
   std::optional<unsigned> axis = axisOf(shape, node.axis);
   if (!axis)
-    return refuse(node, "a reduction over the queries of an attention");
+    return refuseQueries(node, "a reduction over");
   Size count = shape[node.axis];
   mlir::Type element = elementType(type.element);
   static constexpr llvm::StringLiteral spellings[] = {"sum", "mean", "max",
@@ -341,7 +341,7 @@ LogicalResult Importer::visit(const SoftmaxNode &node) {
   const TensorType &type = node.results[0];
   std::optional<unsigned> axis = axisOf(type.shape, node.axis);
   if (!axis)
-    return refuse(node, "a softmax over the queries of an attention");
+    return refuseQueries(node, "a softmax over");
   mlir::Type element = elementType(type.element);
   mlir::Value x = broadcast(node.operands[0], type);
   unsigned rank = typeOf(type).getRank();

@@ -121,7 +121,7 @@ LogicalResult Importer::visit(const ReshapeNode &node) {
   for (llvm::ArrayRef<Size> shape : {from, to})
     for (auto [axis, size] : llvm::enumerate(shape))
       if (axis != 0 && isQueryAxis(size))
-        return refuse(node, "a reshape that moves the queries of an attention");
+        return refuseQueries(node, "a reshape that moves");
   define(node, reshape(get(node.operands[0]), keptShape(from), keptShape(to)));
   return success();
 }
@@ -133,7 +133,7 @@ LogicalResult Importer::visit(const PermuteNode &node) {
   for (unsigned axis : keptAxes(type.shape)) {
     std::optional<unsigned> dimension = axisOf(from, node.permutation[axis]);
     if (!dimension)
-      return refuse(node, "a transposition of the queries of an attention");
+      return refuseQueries(node, "a transposition of");
     permutation.push_back(*dimension);
   }
   mlir::Value source = get(node.operands[0]);
@@ -153,7 +153,7 @@ LogicalResult Importer::visit(const SliceNode &node) {
                  type.shape[axis] == size;
     if (isQueryAxis(size)) {
       if (!whole)
-        return refuse(node, "a slice of the queries of an attention");
+        return refuseQueries(node, "a slice of");
       continue;
     }
     starts.push_back(foldedSize(node.starts[axis]));
@@ -169,7 +169,7 @@ LogicalResult Importer::visit(const ConcatNode &node) {
   const TensorType &type = node.results[0];
   std::optional<unsigned> axis = axisOf(type.shape, node.axis);
   if (!axis)
-    return refuse(node, "a concatenation of the queries of an attention");
+    return refuseQueries(node, "a concatenation of");
   Values inputs;
   for (Value operand : node.operands) {
     // Their dimensions beside the axis agree, but for T, which may be 1 in

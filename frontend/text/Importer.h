@@ -50,8 +50,12 @@ private:
   //===--- Import.cpp --------------------------------------------------===//
 
   /// Reports "not compiled yet: WHAT" at the node; fails.
-  llvm::LogicalResult refuse(const Node &node, const llvm::Twine &what);
-  llvm::LogicalResult refuse(Range range, const llvm::Twine &what);
+  llvm::LogicalResult refuse(const Node &node, const llvm::Twine &what,
+                             const llvm::Twine &hint = "");
+  llvm::LogicalResult refuse(Range range, const llvm::Twine &what,
+                             const llvm::Twine &hint = "");
+  /// What goes over an attention's queries, of which its body sees one.
+  llvm::LogicalResult refuseQueries(const Node &node, const llvm::Twine &what);
   mlir::Location locationOf(Range range);
   mlir::Location locationOf(const Trace &trace);
 
@@ -101,6 +105,8 @@ private:
   mlir::Value computeSize(const Size &size);
   /// null where the size is no affine map (see `gf.shape`).
   mlir::AffineExpr affineSize(const Size &size);
+  /// A run in which a size divides by one that is not positive is refused.
+  void requireDivisor(const Size &size, mlir::AffineExpr divisor);
   mlir::AffineMap affineMap(llvm::ArrayRef<mlir::AffineExpr> sizes);
   /// An expression that is 0 where the size is not negative, and below 0
   /// elsewhere: size // 2**62. null where it is no affine map.

@@ -19,7 +19,8 @@ func calls(q: [2, 6, T, 4], k: [2, 4, S, 4], v: [2, 4, S, 3], n: i64[3], m: bool
   d = dot_product(q, q, q, causal=1)
 # CHECK: attention_calls.gf:[[@LINE+1]]:35: error: `window` is two numbers, found the number 3
   e = dot_product(q, q, q, window=3)
-# CHECK: attention_calls.gf:[[@LINE+1]]:33: error: `mask` needs bool, found [2, 6, T, 4]
+# CHECK: attention_calls.gf:[[@LINE+2]]:33: error: `mask` needs bool, found [2, 6, T, 4]
+# CHECK: hint: true is a key that is seen: `mask=x > 0`; what is added to scores is `bias=...`
   f = dot_product(q, q, q, mask=q)
 # CHECK: attention_calls.gf:[[@LINE+1]]:31: error: `causal` has no effect: `relu_attention` has no softmax and does not use `visible`
   g = relu_attention(q, q, q, causal=true)

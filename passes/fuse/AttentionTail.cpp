@@ -135,8 +135,13 @@ bool AttentionTail::canSink(Operation *next) const {
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(next))
     return keepsRows(collapse.getReassociationIndices(), collapse.getSrcType(),
                      outer.size());
+  // A rounding to 16 bits is part of the write.
   auto generic = dyn_cast<GenericOp>(next);
-  return generic && canSinkGeneric(generic);
+  return generic && canSinkGeneric(generic) &&
+         llvm::none_of(generic.getResultTypes(), [](Type type) {
+           Type element = getElementTypeOrSelf(type);
+           return element.isF16() || element.isBF16();
+         });
 }
 
 std::optional<SmallVector<unsigned>>
@@ -313,5 +318,7 @@ const char *AttentionTail::whyNot(unsigned count) const {
         return "its results are read before what follows is known";
     }
   }
-  return isReplaced ? nullptr : "its result is read elsewhere too";
+  return isReplaced ? nullptr
+                    : "the attention's result is read elsewhere too, or has "
+                      "other sizes";
 }

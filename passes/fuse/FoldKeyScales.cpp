@@ -258,11 +258,13 @@ bool KeyScaleFold::foldOutside(BlockArgument keys) {
     AffineMap map = generic.getMatchingIndexingMap(input);
     bool isRow = false;
     for (auto [dim, expression] : llvm::enumerate(map.getResults())) {
-      auto loop = dyn_cast<AffineDimExpr>(expression);
-      if (!loop || tensorType(factor.tensor).getDimSize(dim) == 1) {
+      if (tensorType(factor.tensor).getDimSize(dim) == 1) {
         factor.places.push_back(RowOperand::unit);
         continue;
       }
+      auto loop = dyn_cast<AffineDimExpr>(expression);
+      if (!loop)
+        return false;
       int64_t place = dims[loop.getPosition()];
       isRow |= place == operandLead + 1;
       factor.places.push_back(

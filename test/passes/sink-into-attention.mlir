@@ -143,7 +143,7 @@ func.func @results(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %m: tensor<?xf32>) 
 
 #whole = affine_map<(d0, d1) -> (d0, d1)>
 
-// REMARK: remark: {{.*}}what follows the attention stays apart: its result is read elsewhere too
+// REMARK: remark: {{.*}}what follows the attention stays apart: the attention's result is read elsewhere too, or has other sizes
 // CHECK-LABEL: func @read_twice
 func.func @read_twice(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
   // CHECK: %[[Y:.*]] = gf.attention

@@ -94,8 +94,9 @@ LogicalResult Importer::bindSymbols() {
       Range range;
       if (!program.inputs.empty())
         range = program.inputs.front().range;
-      return refuse(range, "dimension `" + symbol.name +
-                               "`, which no input has alone");
+      return refuse(range,
+                    "dimension `" + symbol.name + "`, which no input has alone",
+                    "give it: `--dim " + symbol.name + "=SIZE`");
     }
   return success();
 }
@@ -190,6 +191,23 @@ Importer::foldedShape(const TensorType &type) {
   return shape;
 }
 
+/// The greater of right - left and 0: with d = left - right, d * (d // 2**62).
+static mlir::AffineExpr lackOf(mlir::AffineExpr left, mlir::AffineExpr right) {
+  mlir::AffineExpr difference = left - right;
+  return difference * difference.floorDiv(int64_t(1) << 62);
+}
+
+void Importer::requireDivisor(const Size &size, mlir::AffineExpr divisor) {
+  if (isAtLeast(size, 1) ||
+      !checkedSizes.try_emplace("divisor " + size.str(), true).second)
+    return;
+  mlir::AffineExpr one = b.getAffineConstantExpr(1);
+  equalities.push_back(mlir::AffineMapAttr::get(
+      affineMap({divisor + lackOf(divisor, one), divisor})));
+  equalityMessages.push_back(
+      b.getStringAttr("a size is divided by " + size.str()));
+}
+
 mlir::AffineExpr Importer::affineSize(const Size &size) {
   mlir::AffineExpr sum = b.getAffineConstantExpr(0);
   for (const Size::Term &term : size.terms()) {
@@ -204,25 +222,24 @@ mlir::AffineExpr Importer::affineSize(const Size &size) {
       mlir::AffineExpr left = affineSize(atom->left);
       if (!left)
         return {};
-      if (atom->kind == Kind::Minimum || atom->kind == Kind::Maximum) {
-        // With d = left - right, d * (d // 2**62) is the greater of -d and 0.
-        mlir::AffineExpr right = affineSize(atom->right);
-        if (!right)
-          return {};
-        mlir::AffineExpr difference = left - right;
-        mlir::AffineExpr lack =
-            difference * difference.floorDiv(int64_t(1) << 62);
-        product = product *
-                  (atom->kind == Kind::Minimum ? right - lack : left + lack);
-        continue;
-      }
-      // Affine maps divide by positive constants alone.
-      std::optional<int64_t> divisor = atom->right.constant();
-      if (!divisor || *divisor <= 0)
+      mlir::AffineExpr right = affineSize(atom->right);
+      if (!right)
         return {};
-      product =
-          product * (atom->kind == Kind::FloorDivide ? left.floorDiv(*divisor)
-                                                     : left % *divisor);
+      switch (atom->kind) {
+      case Kind::Minimum:
+        product = product * (right - lackOf(left, right));
+        break;
+      case Kind::Maximum:
+        product = product * (left + lackOf(left, right));
+        break;
+      default:
+        if (atom->right.constant().value_or(1) <= 0)
+          return {};
+        requireDivisor(atom->right, right);
+        product =
+            product * (atom->kind == Kind::FloorDivide ? left.floorDiv(right)
+                                                       : left % right);
+      }
     }
     sum = sum + product * term.coefficient;
   }
@@ -274,7 +291,8 @@ LogicalResult Importer::requireNonNegative(const Node &node,
       continue;
     mlir::AffineExpr quotient = nonNegativity(resolved);
     if (!quotient || resolved.constant())
-      return refuse(node, "a size that may be negative, " + resolved.str());
+      return refuse(node, "a size that may be negative, " + resolved.str(),
+                    "`max(.., 0)` is none below 0");
     equalities.push_back(mlir::AffineMapAttr::get(
         affineMap({quotient, b.getAffineConstantExpr(0)})));
     equalityMessages.push_back(

@@ -56,6 +56,35 @@ struct Slice {
     type = RankedTensorType::get(shape, whole.getElementType());
   }
 
+  /// Whether a dimension of size 1 that stays could be taken for a fixed one:
+  /// upstream's patterns and views leave out the first of size 1, or tell by
+  /// strides.
+  bool isAmbiguous() const {
+    bool hasUnit = false, isBehind = false;
+    for (unsigned dim = 0; dim < sizes.size(); ++dim) {
+      bool isUnit = getConstantIntValue(sizes[dim]) == 1;
+      if (isFixed[dim] && isBehind)
+        return true;
+      hasUnit |= isUnit && !isFixed[dim];
+      isBehind |= hasUnit && !isUnit;
+    }
+    return false;
+  }
+
+  /// Each dimension of the slice, with the fixed ones beside it.
+  SmallVector<ReassociationIndices> groups() const {
+    SmallVector<ReassociationIndices> groups(type.getRank());
+    unsigned group = 0;
+    bool isTaken = false;
+    for (unsigned dim = 0; dim < sizes.size(); ++dim) {
+      if (!isFixed[dim] && isTaken)
+        ++group;
+      isTaken |= !isFixed[dim];
+      groups[group].push_back(dim);
+    }
+    return groups;
+  }
+
   SmallVector<OpFoldResult> offsets, sizes, strides;
   llvm::SmallBitVector isFixed;
   RankedTensorType type;
@@ -73,6 +102,12 @@ Value gatefold::takeSlice(OpBuilder &builder, Location loc, Value tensor,
         open.push_back(cast<Value>(size));
     return tensor::EmptyOp::create(builder, loc, slice.type, open);
   }
+  if (slice.isAmbiguous()) {
+    Value part = tensor::ExtractSliceOp::create(
+        builder, loc, tensor, slice.offsets, slice.sizes, slice.strides);
+    return tensor::CollapseShapeOp::create(builder, loc, slice.type, part,
+                                           slice.groups());
+  }
   return tensor::ExtractSliceOp::create(builder, loc, slice.type, tensor,
                                         slice.offsets, slice.sizes,
                                         slice.strides);
@@ -81,7 +116,13 @@ Value gatefold::takeSlice(OpBuilder &builder, Location loc, Value tensor,
 Value gatefold::putSlice(OpBuilder &builder, Location loc, Value value,
                          Value tensor, ArrayRef<FixedIndex> fixed) {
   Slice slice(builder, loc, tensor, fixed);
+  value = castTo(builder, loc, value, slice.type);
+  if (slice.isAmbiguous())
+    value = tensor::ExpandShapeOp::create(
+        builder, loc,
+        tensor::ExtractSliceOp::inferResultType(
+            cast<RankedTensorType>(tensor.getType()), slice.sizes),
+        value, slice.groups(), slice.sizes);
   return tensor::InsertSliceOp::create(
-      builder, loc, castTo(builder, loc, value, slice.type), tensor,
-      slice.offsets, slice.sizes, slice.strides);
+      builder, loc, value, tensor, slice.offsets, slice.sizes, slice.strides);
 }

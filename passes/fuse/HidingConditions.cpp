@@ -81,8 +81,6 @@ Value HidingConditions::followArgument(Value scalar) {
 // Sums of indices
 //===----------------------------------------------------------------------===//
 
-/// A number of the region that is one for all queries and keys: an operand of
-/// the attention, or a scalar before it.
 std::optional<IndexSum> HidingConditions::sumOfArgument(BlockArgument argument,
                                                         unsigned depth) {
   IndexSum sum;
@@ -103,16 +101,22 @@ std::optional<IndexSum> HidingConditions::sumOfArgument(BlockArgument argument,
   if (!generic || argument.getArgNumber() >= generic.getNumDpsInputs())
     return std::nullopt;
   Value value = generic.getInputs()[argument.getArgNumber()];
+  // One number for all, or for each query or key.
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || type.getRank() != 0 ||
-      !llvm::is_contained(op.getCaptureArguments(), value))
+  bool isNumber = type && type.getRank() == 0 &&
+                  (llvm::is_contained(op.getCaptureArguments(), value) ||
+                   llvm::is_contained(op.getQueryArguments(), value));
+  bool isOfKey = llvm::is_contained(op.getPairArguments(), value) &&
+                 !body.isPerQuery(value);
+  if (!isNumber && !isOfKey)
     return std::nullopt;
   sum.numbers[value] = 1;
   return sum;
 }
 
 std::optional<IndexSum> HidingConditions::sumOf(Value scalar, unsigned depth) {
-  if (depth > mostSteps || !scalar.getType().isIntOrIndex())
+  if (depth > mostSteps || !scalar.getType().isIntOrIndex() ||
+      scalar.getType().isInteger(1))
     return std::nullopt;
   IndexSum sum;
   APInt constant;
@@ -183,7 +187,7 @@ void HidingConditions::addCondition(IndexSum sum, arith::CmpIOp comparison,
     return;
   }
   if (found.size() < mostConditions)
-    found.push_back({sum, comparison, holds});
+    found.push_back({sum, /*isEquation=*/false, comparison, holds});
 }
 
 void HidingConditions::findInComparison(arith::CmpIOp comparison, bool holds) {
@@ -195,6 +199,11 @@ void HidingConditions::findInComparison(arith::CmpIOp comparison, bool holds) {
                           right = sumOf(comparison.getRhs(), 0);
   if (!left || !right)
     return;
+  if (predicate == Predicate::eq) {
+    left->add(*right, -1);
+    found.push_back({*left, /*isEquation=*/true, comparison, holds});
+    return;
+  }
   // left <= right, or left + 1 <= right.
   if (predicate == Predicate::sge || predicate == Predicate::sgt)
     std::swap(left, right);

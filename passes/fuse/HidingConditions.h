@@ -14,8 +14,9 @@
 
 namespace gatefold {
 
-/// A sum of a query's index, a key's, numbers that are the same for both, each
-/// times a factor, and a constant.
+/// A sum of a query's index, a key's, other numbers, each times a factor, and a
+/// constant. A number is a scalar before the attention, or an argument of its
+/// region: of the query, of each key, or the same for all.
 struct IndexSum {
   int64_t query = 0, key = 0, constant = 0;
   llvm::SmallMapVector<mlir::Value, int64_t, 4> numbers;
@@ -26,9 +27,10 @@ struct IndexSum {
 };
 bool operator==(const IndexSum &left, const IndexSum &right);
 
-/// `sum <= 0` holds for each key that is not hidden.
+/// `sum <= 0`, or `sum == 0`, holds for each key that is not hidden.
 struct HidingCondition {
   IndexSum sum;
+  bool isEquation;
   /// The comparison, and whether it holds then.
   mlir::arith::CmpIOp comparison;
   bool holds;

@@ -235,14 +235,15 @@ def RaiseVisibility : Pass<"gf-raise-visibility", "::mlir::func::FuncOp"> {
   let summary = "Comparisons of indices that hide keys as clauses of an attention";
   let description = [{
     A comparison of the indices of query and key that hides keys from every softmax of an
-    attention, by a score of -inf or `where`, becomes `causal`, `window`, `offset` or
-    `lengths`, so that hidden keys are not looked at:
+    attention, by a score of -inf or `where`, becomes `causal`, `window`, `offset`,
+    `lengths` or `query_segments` and `key_segments`, so that hidden keys are not looked at:
 
     | visible | becomes |
     | --- | --- |
     | `key <= query + n` | `causal`, with the offset n |
     | and `query + n - key <= w` | `window = array<i64: w, -1>` |
     | `key < n` | `lengths(n)` |
+    | `a[query] == b[key]` | `query_segments(a) key_segments(b)` |
 
     ```mlir
     %s = gf.row_scores ...

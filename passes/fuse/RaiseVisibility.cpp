@@ -2,7 +2,7 @@
 //===- RaiseVisibility.cpp - Comparisons of indices as clauses ------------===//
 //
 // Comparisons that hide keys from all softmaxes of an attention become its
-// clauses causal, window, offset and lengths.
+// clauses causal, window, offset, lengths and segments.
 //
 // Exactness: a key that a condition hides has a weight of 0 in both forms, and
 // a row that sees no key is 0 in both. Keys that are hidden do not matter but
@@ -19,7 +19,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "passes/fuse/HidingConditions.h"
+#include "passes/fuse/ClauseOperands.h"
 #include "passes/fuse/Passes.h"
 
 namespace gatefold {
@@ -31,42 +31,32 @@ using namespace mlir;
 using namespace gatefold;
 using linalg::GenericOp;
 
-static RankedTensorType tensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 namespace {
 class VisibilityRaise {
 public:
   VisibilityRaise(AttentionOp op, IRRewriter &rewriter)
-      : op(op), rewriter(rewriter), loc(op.getLoc()) {}
+      : op(op), rewriter(rewriter), operands(op, rewriter) {}
   /// The clauses that the attention is given, or none.
   std::string raise();
 
 private:
   bool canRestrict(const AttentionBody &body);
   /// A condition that every softmax has and the predicate takes.
-  const IndexSum *pick(llvm::function_ref<bool(const IndexSum &)> takes);
+  const IndexSum *pick(llvm::function_ref<bool(const IndexSum &)> takes,
+                       bool isEquation = false);
   void raiseLengths();
+  void raiseSegments();
   void raisePlaces();
-  void setOffset(const IndexSum &offset);
-  bool isComputable(const IndexSum &sum);
-  Value operandOf(Value capture);
-  bool hasFirst(Value capture);
-  bool isOfSequences(Value capture);
-  Value ofSequences(Value capture);
-  OpFoldResult findFirstSize();
-  Value compute(const IndexSum &sum, bool ofLengths);
   void settleComparisons();
   bool isForSoftmaxes(Operation *step);
   void foldSteps();
 
   AttentionOp op;
   IRRewriter &rewriter;
-  Location loc;
+  ClauseOperands operands;
   /// The conditions of each softmax.
   SmallVector<SmallVector<HidingCondition>> conditions;
-  SmallVector<IndexSum> taken;
+  SmallVector<IndexSum> taken, takenEquations;
   std::string clauses;
 };
 } // namespace
@@ -82,11 +72,13 @@ bool VisibilityRaise::canRestrict(const AttentionBody &body) {
 }
 
 const IndexSum *
-VisibilityRaise::pick(llvm::function_ref<bool(const IndexSum &)> takes) {
+VisibilityRaise::pick(llvm::function_ref<bool(const IndexSum &)> takes,
+                      bool isEquation) {
   for (HidingCondition &first : conditions.front())
-    if (takes(first.sum) && llvm::all_of(conditions, [&](auto &others) {
+    if (first.isEquation == isEquation && takes(first.sum) &&
+        llvm::all_of(conditions, [&](auto &others) {
           return llvm::any_of(others, [&](HidingCondition &other) {
-            return other.sum == first.sum;
+            return other.isEquation == isEquation && other.sum == first.sum;
           });
         }))
       return &first.sum;
@@ -97,144 +89,12 @@ VisibilityRaise::pick(llvm::function_ref<bool(const IndexSum &)> takes) {
 // Clauses
 //===----------------------------------------------------------------------===//
 
-Value VisibilityRaise::operandOf(Value capture) {
-  return op->getOperand(cast<BlockArgument>(capture).getArgNumber());
-}
-
-/// Whether a capture changes along the first leading dimension.
-bool VisibilityRaise::hasFirst(Value capture) {
-  return op.getLeadRank() > 0 &&
-         op.getLeadAxis(cast<BlockArgument>(capture).getArgNumber(), 0);
-}
-
-/// Whether a capture changes along no other.
-bool VisibilityRaise::isOfSequences(Value capture) {
-  ArrayRef<int64_t> shape = tensorType(operandOf(capture)).getShape();
-  return llvm::all_of(shape.drop_front(hasFirst(capture)),
-                      [](int64_t size) { return size == 1; });
-}
-
-/// Such a capture as one number for each index of the first leading dimension,
-/// or for all.
-Value VisibilityRaise::ofSequences(Value capture) {
-  Value operand = operandOf(capture);
-  int64_t rank = tensorType(operand).getRank();
-  SmallVector<ReassociationIndices> groups;
-  if (hasFirst(capture))
-    groups.push_back(llvm::to_vector(llvm::seq<int64_t>(0, rank)));
-  if (rank == int64_t(groups.size()))
-    return operand;
-  return tensor::CollapseShapeOp::create(rewriter, loc, operand, groups);
-}
-
-/// Whether the number can be computed before the attention.
-bool VisibilityRaise::isComputable(const IndexSum &sum) {
-  unsigned captures = 0;
-  for (auto [number, times] : sum.numbers) {
-    if (number == op.getPositionArgument())
-      return false;
-    if (op.getBody().isAncestor(number.getParentRegion()) &&
-        (++captures > 1 || !isOfSequences(number)))
-      return false;
-    if (std::abs(times) > 1)
-      return false;
-  }
-  return true;
-}
-
-/// The size of the first leading dimension.
-OpFoldResult VisibilityRaise::findFirstSize() {
-  unsigned operands = op.getBody().getNumArguments() - 2;
-  for (unsigned operand = 0; operand < operands; ++operand)
-    if (std::optional<int64_t> axis = op.getLeadAxis(operand, 0))
-      return tensor::getMixedSize(rewriter, loc, op->getOperand(operand),
-                                  *axis);
-  return rewriter.getIndexAttr(1);
-}
-
-/// The number as a tensor, of lengths between 0 and the number of keys.
-Value VisibilityRaise::compute(const IndexSum &sum, bool ofLengths) {
-  Type i64 = rewriter.getI64Type();
-  auto constant = [&](int64_t number) -> Value {
-    return arith::ConstantOp::create(rewriter, loc,
-                                     rewriter.getI64IntegerAttr(number));
-  };
-  // A number that is given may be any. This far beyond all keys, sums with it
-  // hide what it hides itself, and do not wrap.
-  constexpr int64_t beyond = int64_t(1) << 61;
-  Value low = constant(-beyond), high = constant(beyond);
-  auto widen = [&](OpBuilder &builder, Value number) -> Value {
-    if (number.getType().isIndex())
-      return arith::IndexCastOp::create(builder, loc, i64, number);
-    if (number.getType() != i64)
-      return arith::ExtSIOp::create(builder, loc, i64, number);
-    number = arith::MaxSIOp::create(builder, loc, number, low);
-    return arith::MinSIOp::create(builder, loc, number, high);
-  };
-  auto plus = [&](OpBuilder &builder, Value to, Value number, int64_t times) {
-    number = widen(builder, number);
-    return times > 0
-               ? arith::AddIOp::create(builder, loc, to, number).getResult()
-               : arith::SubIOp::create(builder, loc, to, number).getResult();
-  };
-  Value base = constant(sum.constant), tensor;
-  int64_t timesTensor = 0;
-  for (auto [number, times] : sum.numbers) {
-    if (op.getBody().isAncestor(number.getParentRegion())) {
-      tensor = ofSequences(number);
-      timesTensor = times;
-      continue;
-    }
-    base = plus(rewriter, base, number, times);
-  }
-  SmallVector<OpFoldResult> sizes;
-  if (ofLengths && op.getLeadRank() != 0)
-    sizes = {findFirstSize()};
-  else if (tensor)
-    sizes = tensor::getMixedSizes(rewriter, loc, tensor);
-  Value none = constant(0), most;
-  if (ofLengths) {
-    Value keys = op.getKeys().front();
-    int64_t axis = tensorType(keys).getRank() -
-                   tensorType(op.getKeyArguments().front()).getRank();
-    most =
-        widen(rewriter, rewriter.createOrFold<tensor::DimOp>(loc, keys, axis));
-  }
-  Value empty = tensor::EmptyOp::create(rewriter, loc, sizes, i64);
-  SmallVector<Value> inputs;
-  SmallVector<AffineMap> maps;
-  AffineMap whole = rewriter.getMultiDimIdentityMap(sizes.size());
-  if (tensor) {
-    inputs.push_back(tensor);
-    maps.push_back(tensorType(tensor).getRank() == 0
-                       ? AffineMap::get(sizes.size(), 0, rewriter.getContext())
-                       : whole);
-  }
-  maps.push_back(whole);
-  return GenericOp::create(
-             rewriter, loc, TypeRange(empty.getType()), inputs,
-             ValueRange(empty), maps,
-             SmallVector<utils::IteratorType>(sizes.size(),
-                                              utils::IteratorType::parallel),
-             [&](OpBuilder &builder, Location, ValueRange values) {
-               Value number = base;
-               if (tensor)
-                 number = plus(builder, number, values[0], timesTensor);
-               if (ofLengths) {
-                 number = arith::MaxSIOp::create(builder, loc, number, none);
-                 number = arith::MinSIOp::create(builder, loc, number, most);
-               }
-               linalg::YieldOp::create(builder, loc, number);
-             })
-      .getResult(0);
-}
-
 void VisibilityRaise::raiseLengths() {
   if (op.getLengths())
     return;
   // key + rest <= 0: the length is 1 - rest.
   const IndexSum *found = pick([&](const IndexSum &sum) {
-    return sum.key == 1 && sum.query == 0 && isComputable(sum);
+    return sum.key == 1 && sum.query == 0 && operands.isComputable(sum);
   });
   if (!found)
     return;
@@ -242,13 +102,43 @@ void VisibilityRaise::raiseLengths() {
   length.add(*found, -1);
   length.key = 0;
   ++length.constant;
-  op.getLengthsMutable().assign(compute(length, /*ofLengths=*/true));
+  op.getLengthsMutable().assign(operands.compute(length, /*ofLengths=*/true));
   taken.push_back(*found);
   clauses += " lengths";
 }
 
-void VisibilityRaise::setOffset(const IndexSum &offset) {
-  op.getOffsetMutable().assign(compute(offset, /*ofLengths=*/false));
+/// A number of the query is equal to one of the key.
+void VisibilityRaise::raiseSegments() {
+  if (op.getQuerySegments())
+    return;
+  Value query, key;
+  const IndexSum *found = pick(
+      [&](const IndexSum &sum) {
+        if (sum.query != 0 || sum.key != 0 || sum.constant != 0 ||
+            sum.numbers.size() != 2)
+          return false;
+        auto [first, times] = sum.numbers.front();
+        auto [second, others] = sum.numbers.back();
+        if (std::abs(times) != 1 || times != -others)
+          return false;
+        query = first;
+        key = second;
+        if (llvm::is_contained(op.getPairArguments(), query))
+          std::swap(query, key);
+        return llvm::is_contained(op.getQueryArguments(), query) &&
+               llvm::is_contained(op.getPairArguments(), key);
+      },
+      /*isEquation=*/true);
+  if (!found)
+    return;
+  Value ofQueries = operands.ofPositions(query),
+        ofKeys = operands.ofPositions(key);
+  if (!ofQueries || !ofKeys)
+    return;
+  op.getQuerySegmentsMutable().assign(ofQueries);
+  op.getKeySegmentsMutable().assign(ofKeys);
+  takenEquations.push_back(*found);
+  clauses += " segments";
 }
 
 /// key <= query + offset, and query + offset - left <= key.
@@ -265,7 +155,8 @@ void VisibilityRaise::raisePlaces() {
   };
   auto canTake = [&](const IndexSum &sum) {
     return sum.query == -sum.key &&
-           (distance(sum) >= 0 || (isPositionFree && isComputable(sum)));
+           (distance(sum) >= 0 ||
+            (isPositionFree && operands.isComputable(sum)));
   };
   const IndexSum *upper =
       pick([&](const IndexSum &sum) { return sum.key == 1 && canTake(sum); });
@@ -290,7 +181,7 @@ void VisibilityRaise::raisePlaces() {
     if (!upper && !lower)
       return;
     offset.query = offset.key = 0;
-    setOffset(offset);
+    op.getOffsetMutable().assign(operands.compute(offset, /*ofLengths=*/false));
   } else {
     left = lower ? distance(*lower) : -1;
     right = upper ? distance(*upper) : -1;
@@ -337,8 +228,10 @@ void VisibilityRaise::settleComparisons() {
     for (HidingCondition &condition : each) {
       auto [entry, isNew] =
           known.insert({condition.comparison, {true, condition.holds}});
-      entry->second.first &= llvm::is_contained(taken, condition.sum) &&
-                             entry->second.second == condition.holds;
+      entry->second.first &=
+          llvm::is_contained(condition.isEquation ? takenEquations : taken,
+                             condition.sum) &&
+          entry->second.second == condition.holds;
     }
   for (auto &[comparison, settled] : known) {
     auto step = dyn_cast<GenericOp>(comparison->getParentOp());
@@ -413,6 +306,7 @@ std::string VisibilityRaise::raise() {
   }
   rewriter.setInsertionPoint(op);
   raiseLengths();
+  raiseSegments();
   raisePlaces();
   if (!clauses.empty())
     settleComparisons();

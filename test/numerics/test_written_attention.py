@@ -163,7 +163,7 @@ def test_each_becomes_an_attention(tmp_path):
     assert len(attentions) == ATTENTIONS + 1
     assert "linalg.contract" not in found
     # What is given for queries and keys alone.
-    assert sum("pairs(" in line for line in attentions) == 5
+    assert sum("pairs(" in line for line in attentions) == 4
     assert "tensor<?x?xi1>" not in found and "tensor<?x?xi64>" not in found.split("gf.attention")[1]
 
 

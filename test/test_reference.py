@@ -260,9 +260,10 @@ def check_refusals(tmp_path, text, base, rows):
 
 
 def test_what_is_not_compiled(tmp_path):
-    for written, what in parts_of("written | not compiled")[0][0]:
+    for written, what, hint in parts_of("written | not compiled | hint")[0][0]:
         text, line, column = place_of(code(written))
         write_texts(tmp_path, {"m.gf": text})
         gatefold("check", "m.gf", folder=tmp_path)
         said = gatefold("compile", "m.gf", "--emit", "import", folder=tmp_path, fails=True).stderr
         assert said.startswith(f"m.gf:{line}:{column}: error: not compiled yet: {code(what)}\n"), said
+        assert f"\nhint: {code(hint)}\n" in said

@@ -22,6 +22,18 @@ RTOL, ATOL = 1.3e-6, 1e-5
 SIZES = (1, 3, 7, 17, 64, 65)
 
 
+def pytest_addoption(parser):
+    parser.addoption("--seeds", metavar="FIRST:END", help="of generated programs, in place of a suite's few")
+
+
+def pytest_generate_tests(metafunc):
+    """Seeds of generated programs: a suite's own `SEEDS`, or those of --seeds."""
+    if "random_seed" in metafunc.fixturenames:
+        given = metafunc.config.getoption("--seeds", None)
+        seeds = range(*map(int, given.split(":"))) if given else metafunc.module.SEEDS
+        metafunc.parametrize("random_seed", seeds)
+
+
 class Compiler:
     """Compiles each text once a session."""
 

@@ -25,6 +25,7 @@ func block(x: [P, M]) -> [P, M] {
 }
 
 """
+CONVERT = "func f32_of(m: bool[]) -> [] {\n  return where(m, 1.0, 0.0)\n}\n\n"
 erf = numpy.vectorize(math.erf, otypes=[numpy.float64])
 
 
@@ -121,10 +122,9 @@ class Program:
             f"{n}_out: [{', '.join(f'D{n}x{i}' for i in range(len(self.shapes[n])))}]"
             for n in made
         )
-        convert = "func f32_of(m: bool[]) -> [] {\n  return where(m, 1.0, 0.0)\n}\n\n"
         body = "\n".join(f"  {line}" for line in [*self.instances, *self.lines])
         self.text = (
-            f"{FUNCS}{convert}model m({inputs}) -> ({results}) {{\n{body}\n"
+            f"{FUNCS}{CONVERT}model m({inputs}) -> ({results}) {{\n{body}\n"
             f"  return {', '.join(made)}\n}}\n"
         )
 

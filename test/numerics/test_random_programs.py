@@ -18,8 +18,11 @@ def inputs_of(generator, batch, time, element):
     }
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_random_program(compiler, seed):
+SEEDS = range(30)
+
+
+def test_random_program(compiler, random_seed):
+    seed = random_seed
     double = seed % 3 != 0
     program = Program(seed, steps=24, jumps=double)
     library = compiler.library(program.text, "--float", "f64" if double else "f32")

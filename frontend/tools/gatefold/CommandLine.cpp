@@ -169,11 +169,15 @@ void failAsParser(StringRef problems) {
   auto [first, rest] = problems.split('\n');
   StringRef message = first.split(".  Try: ").first;
   message = message.substr(message.find(": ") + 2);
+  // It suggests the nearest one, however far away that is.
+  StringRef given = message.split('\'').second.split('\'').first;
   StringRef suggestion = rest.split('\n').first;
-  size_t place = suggestion.find("Did you mean ");
-  fail(message, place == StringRef::npos
-                    ? StringRef("`gatefold COMMAND --help` lists the options")
-                    : suggestion.substr(place));
+  suggestion = suggestion.substr(suggestion.find("Did you mean "));
+  StringRef nearest = suggestion.split('\'').second.split('\'').first;
+  bool isNear = !nearest.empty() && given.edit_distance(nearest) <= 2;
+  fail(message, isNear
+                    ? suggestion
+                    : StringRef("`gatefold COMMAND --help` lists the options"));
 }
 
 bool parseDimensions(CommandLine &line) {
@@ -244,7 +248,9 @@ bool parseTargets(CommandLine &line) {
   bool hasCpu = false;
   for (const std::string &name : target) {
     if (auto known = TargetDescription::describe(name); !known)
-      return fail("--target " + name + ": " + toString(known.takeError())),
+      return fail("--target " + name + ": " + toString(known.takeError()),
+                  "native, x86-64-v3, aarch64, ..., or a GPU: sm_80, sm_90, "
+                  "..."),
              false;
     if (llvm::is_contained(line.targets, name))
       return fail("--target " + name + " is given twice"), false;
@@ -271,7 +277,10 @@ constexpr StringLiteral devices[] = {"cpu", "cuda", "emulator"};
 bool checkDevice(CommandLine &line) {
   if (!llvm::is_contained(devices, line.device))
     return fail("--device " + line.device + ": there are " +
-                join(ArrayRef(devices), ", ")),
+                    join(ArrayRef(devices), ", "),
+                StringRef(line.device).starts_with("cuda:")
+                    ? "CUDA_VISIBLE_DEVICES chooses among several GPUs"
+                    : ""),
            false;
   bool isEmulator = line.device == "emulator";
   if (isEmulator && line.command != Command::Run)

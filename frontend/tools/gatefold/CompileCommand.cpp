@@ -205,8 +205,10 @@ ExitStatus runCompile(const CommandLine &given) {
     return status;
   bool makesCode = isCode(what, line.target);
   if (!makesCode && !isPhase(what, line.target)) {
+    bool isOfGpu = isCode(what, "sm_80") || isPhase(what, "sm_80");
     fail((line.emit.empty() ? "-o " + line.output : "--emit " + what) +
-         ": expected " + allForms(line.target));
+             ": expected " + allForms(line.target),
+         isOfGpu ? "for a GPU: --target sm_80" : "");
     return CommandLineFault;
   }
   bool toStandardOutput = line.output.empty() || line.output == "-";

@@ -153,6 +153,7 @@ def test_nothing_is_done_behind_an_assertion(tmp_path):
 def test_command_line_faults(small):
     for options, message in [
         (["--device", "gpu"], "--device gpu: there are cpu, cuda, emulator"),
+        (["--device", "cuda:1"], "\nhint: CUDA_VISIBLE_DEVICES chooses among several GPUs"),
         ([*EMULATED, "--target", "x86-64-v3"],
          "--device emulator: --target x86-64-v3 is no GPU\nhint: --target sm_80"),
     ]:  # fmt: skip

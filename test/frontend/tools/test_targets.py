@@ -62,6 +62,11 @@ def library(tmp_path_factory):
         (["--target", "native", "--target", "sm_81"],
          "--target sm_81: no GPU 'sm_81' is known; there are sm_80, sm_86, sm_89, sm_90, sm_90a, "),
         (["--target", "x86-64-v9"], "--target x86-64-v9: no processor 'x86-64-v9' among those of"),
+        (["--target", "SM_80"], "\nhint: native, x86-64-v3, aarch64, ..., or a GPU: sm_80, sm_90, ..."),
+        (["--emit", "ptx"], "object or library\nhint: for a GPU: --target sm_80"),
+        (["--device", "cuda"],
+         "Unknown command line argument '--device'\nhint: `gatefold COMMAND --help` lists the options"),
+        (["--targets", "sm_80"], "Unknown command line argument '--targets'\nhint: Did you mean '--target'?"),
         (["--target", "native", "--target", "sm_80", "--target", "x86-64-v3"],
          "--target native and --target x86-64-v3 are both CPUs: a library holds code for one\n"
          "hint: several may be GPUs: --target native --target sm_80 --target sm_90"),

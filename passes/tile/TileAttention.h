@@ -51,7 +51,7 @@ struct Tile {
   /// It is in memory of its own, which nothing else reads.
   bool isOwned = false;
   /// `[rows]`, or null: what is meant is value / denominator.
-  mlir::Value denominator;
+  mlir::Value denominator = nullptr;
 };
 
 /// Keys or values in panels, from a key on.

@@ -176,21 +176,92 @@ static bool isWrittenOver(Value value, Value state, ValueRange yielded) {
   }
 }
 
+/// The slices that are written into `state` until it is `value`, in loops too;
+/// none where it is made of anything else.
+static bool findWrites(Value value, Value state,
+                       SmallVectorImpl<tensor::InsertSliceOp> &writes) {
+  while (value != state) {
+    Operation *by = value.getDefiningOp();
+    if (auto write = dyn_cast_or_null<tensor::InsertSliceOp>(by)) {
+      if (write.getSourceType().getRank() != write.getType().getRank())
+        return false;
+      writes.push_back(write);
+      value = write.getDest();
+      continue;
+    }
+    auto loop = dyn_cast_or_null<scf::ForOp>(by);
+    if (!loop)
+      return false;
+    auto result = cast<OpResult>(value);
+    BlockArgument argument = loop.getTiedLoopRegionIterArg(result);
+    if (!findWrites(loop.getTiedLoopYieldedValue(argument)->get(), argument,
+                    writes))
+      return false;
+    value = loop.getTiedLoopInit(result)->get();
+  }
+  return true;
+}
+
+/// Where step `time` is behind the end of its sequence, what is written over is
+/// written again: so the whole state need not be selected.
+void RecurrenceSteps::keepRows(Value time, tensor::InsertSliceOp write) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(write);
+  SmallVector<OpFoldResult> offsets = write.getMixedOffsets(),
+                            sizes = write.getMixedSizes(),
+                            strides = write.getMixedStrides();
+  Value old =
+      tensor::ExtractSliceOp::create(rewriter, loc, write.getSourceType(),
+                                     write.getDest(), offsets, sizes, strides);
+  Value lengths = op.getLengths();
+  int64_t lead = cast<RankedTensorType>(lengths.getType()).getRank();
+  if (lead > 0)
+    lengths = tensor::ExtractSliceOp::create(
+        rewriter, loc, lengths, ArrayRef(offsets).take_front(lead),
+        ArrayRef(sizes).take_front(lead), ArrayRef(strides).take_front(lead));
+  int64_t rank = write.getSourceType().getRank();
+  AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
+  SmallVector<AffineMap> maps = {leadingMap(rank, lengths), identity, identity};
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  Value kept = linalg::GenericOp::create(
+                   rewriter, loc, TypeRange(old.getType()),
+                   ValueRange{lengths, write.getSource()}, ValueRange(old),
+                   maps, iterators,
+                   [&](OpBuilder &builder, Location, ValueRange values) {
+                     Value valid = isValid(builder, time, values[0]);
+                     Value row = arith::SelectOp::create(builder, loc, valid,
+                                                         values[1], values[2]);
+                     linalg::YieldOp::create(builder, loc, row);
+                   })
+                   .getResult(0);
+  rewriter.modifyOpInPlace(write,
+                           [&] { write.getSourceMutable().assign(kept); });
+}
+
 /// Bufferization finds no place for a state that a loop inside of the step
 /// works on and that is written at the end of the step as well. So the loop
 /// gets a copy, unless what it leaves is the next state: then that is where it
 /// stays, and nothing is written at the end. Gives the states of which this
 /// holds.
-llvm::SmallBitVector RecurrenceSteps::separateLoops(ValueRange states,
+llvm::SmallBitVector RecurrenceSteps::separateLoops(Value time,
+                                                    ValueRange states,
                                                     ValueRange yielded,
                                                     ValueRange carried) {
   llvm::SmallBitVector stays(states.size());
   unsigned outputCount = op.getNumOutputs();
   for (auto [i, state] : llvm::enumerate(states)) {
     Value next = yielded[outputCount + i];
-    stays[i] = !op.getLengths() && state == carried[outputCount + i] &&
+    stays[i] = state == carried[outputCount + i] &&
                next.getType() == state.getType() &&
                isWrittenOver(next, state, yielded);
+    if (stays[i] && op.getLengths()) {
+      SmallVector<tensor::InsertSliceOp> writes;
+      stays[i] = !isNaive && findWrites(next, state, writes);
+      if (stays[i])
+        for (tensor::InsertSliceOp write : writes)
+          keepRows(time, write);
+    }
     if (stays[i])
       continue;
     for (auto loop : rewriter.getInsertionBlock()->getOps<scf::ForOp>())
@@ -244,7 +315,7 @@ RecurrenceSteps::makeStep(Value time, ValueRange carried,
           /*dynamicSizes=*/ValueRange(), /*copy=*/value);
   }
 
-  llvm::SmallBitVector stays = separateLoops(states, values, carried);
+  llvm::SmallBitVector stays = separateLoops(time, states, values, carried);
   SmallVector<Value> next;
   for (unsigned i = 0; i < outputCount; ++i) {
     Value value = values[i];

@@ -10,6 +10,7 @@
 #define PASSES_TILE_RECURRENCESTEPS_H
 
 #include "dialect/GatefoldOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -59,7 +60,8 @@ private:
                               llvm::SmallVectorImpl<mlir::AffineMap> &maps);
   mlir::Value select(mlir::Value time, mlir::Value next, mlir::Value before);
   mlir::Value selectOrZero(mlir::Value time, mlir::Value value);
-  llvm::SmallBitVector separateLoops(mlir::ValueRange states,
+  void keepRows(mlir::Value time, mlir::tensor::InsertSliceOp write);
+  llvm::SmallBitVector separateLoops(mlir::Value time, mlir::ValueRange states,
                                      mlir::ValueRange yielded,
                                      mlir::ValueRange carried);
 

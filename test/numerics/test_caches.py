@@ -378,6 +378,9 @@ def test_in_a_cell(compiler, options):
     valid = numpy.arange(6)[None, :, None] < n[:, None, None]
     check("some", sums * valid)
     check("left", numpy.pad(x * valid, ((0, 0), (1, 0), (0, 0))))
+    padded = library.run(x=numpy.where(valid, x, numpy.nan).astype("f4"), n=n, first=first)
+    for name in ("some", "left"):
+        numpy.testing.assert_array_equal(padded[name], found[name], name)
     total = numpy.zeros((3, 3))
     for t in range(6):
         total = numpy.where(first[:, t, None], 0, total) + x[:, t]

@@ -144,3 +144,27 @@ func.func @needed_elsewhere(%x: tensor<2x?x4xf32>, %h: tensor<2x4xf32>, %n: tens
   }
   return %r#0, %p : tensor<2x?x4xf32>, tensor<2x?x4xf32>
 }
+
+// -----
+
+// Rows are written into a state where they belong. Behind the end of a sequence what is there is
+// written again, so that nothing looks at the whole state.
+// CHECK-LABEL: func @rows
+// CHECK-SAME: %[[X:.*]]: tensor<2x5x3xf32>, %[[N:.*]]: tensor<2xi64>, %[[ROWS:.*]]: tensor<2x7x3xf32>
+func.func @rows(%x: tensor<2x5x3xf32>, %n: tensor<2xi64>, %rows: tensor<2x7x3xf32>) -> (tensor<2x5x3xf32>, tensor<2x7x3xf32>) {
+  // CHECK: scf.for %[[TIME:.*]] = {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[OLD:.*]] = %[[ROWS]])
+  // CHECK: %[[THERE:.*]] = tensor.extract_slice %[[OLD]][0, 4, 0] [2, 1, 3]
+  // CHECK: %[[KEPT:.*]] = linalg.generic {{.*}} ins(%[[N]], %{{.*}} : {{.*}}) outs(%[[THERE]] : tensor<2x1x3xf32>)
+  // CHECK: arith.cmpi slt, %[[TIME]]
+  // CHECK: arith.select
+  // CHECK: %[[NEXT:.*]] = tensor.insert_slice %[[KEPT]] into %[[OLD]][0, 4, 0] [2, 1, 3]
+  // CHECK-NOT: tensor<2x7x3xf32>) outs
+  // CHECK: scf.yield %{{.*}}, %[[NEXT]]
+  %y, %last = gf.recurrence sequences(%x : tensor<2x5x3xf32>) states(%rows : tensor<2x7x3xf32>) lengths(%n : tensor<2xi64>) time_axis 1 attributes {gf.algorithm = "steps"} -> (tensor<2x5x3xf32>) {
+  ^step(%x_t: tensor<2x3xf32>, %old: tensor<2x7x3xf32>):
+    %row = tensor.expand_shape %x_t [[0], [1, 2]] output_shape [2, 1, 3] : tensor<2x3xf32> into tensor<2x1x3xf32>
+    %new = tensor.insert_slice %row into %old[0, 4, 0] [2, 1, 3] [1, 1, 1] : tensor<2x1x3xf32> into tensor<2x7x3xf32>
+    gf.yield %x_t, %new : tensor<2x3xf32>, tensor<2x7x3xf32>
+  }
+  return %y, %last : tensor<2x5x3xf32>, tensor<2x7x3xf32>
+}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Every phase in turn, down to the llvm dialect.
+// Every phase in turn, down to the llvm dialect, and for a GPU down to the nvvm dialect.
 // RUN: gatefold-opt %s --gf-simplify --gf-fuse --gf-schedule --gf-tile --gf-split --gf-bufferize --gf-cpu | FileCheck %s --check-prefixes=CHECK,FAST
 // RUN: gatefold-opt %s --gf-simplify=naive --gf-fuse=naive --gf-schedule=naive --gf-tile=naive --gf-split=naive --gf-bufferize=naive --gf-cpu=naive | FileCheck %s --check-prefixes=CHECK,NAIVE
+// RUN: gatefold-opt %s --gf-simplify=target=sm_80 --gf-fuse=target=sm_80 --gf-schedule=target=sm_80 --gf-tile=target=sm_80 --gf-split=target=sm_80 --gf-bufferize=target=sm_80 --gf-gpu=target=sm_80 --gf-nvvm=target=sm_80 | FileCheck %s --check-prefix=GPU
 
 // CHECK: module attributes {gf.arena_formula = "{{[^"]*}}", gf.description
 // CHECK-NOT: memref
@@ -16,6 +17,14 @@
 // CHECK: llvm.func @gatefold_kernel
 // NAIVE: llvm.call @tanhf
 // FAST: llvm.fdiv {{.*}} : vector<{{.*}}xf32>
+
+// GPU: gpu.module @gatefold_kernels {
+// GPU-NOT: memref
+// GPU-NOT: scf.
+// GPU: llvm.func @gatefold_run_kernel({{.*}}nvvm.kernel
+// GPU: nvvm.barrier0
+// GPU-NOT: gf.
+// GPU-NOT: builtin.unrealized_conversion_cast
 
 func.func private @activate(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %y = math.tanh %x : tensor<?x4xf32>

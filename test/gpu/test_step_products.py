@@ -61,10 +61,10 @@ def test_steps(tmp_path, element):
     numpy.testing.assert_allclose(
         whole.astype(numpy.float64), reference(x, start, weights), rtol=rtol, atol=atol
     )
-    assert compute(x, start, 1)[0].tobytes() == whole.tobytes()
     assert compute(x[:1], start[:1], 7)[0].tobytes() == whole[:1].tobytes()
     # A state of 16 bits is rounded between chunks.
     if element == "f32":
+        assert compute(x, start, 1)[0].tobytes() == whole.tobytes()
         _, middle = compute(x[:, :1], start, 2)
         rest, end = compute(x[:, 1:], middle, 10)
         assert rest.tobytes() == numpy.ascontiguousarray(whole[:, 1:]).tobytes()

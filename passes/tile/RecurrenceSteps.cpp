@@ -29,8 +29,9 @@ Value RecurrenceSteps::isValid(OpBuilder &builder, Value time, Value length) {
 /// new one, and the old value is one more input.
 Value RecurrenceSteps::makeDestination(Value state,
                                        SmallVectorImpl<Value> &inputs,
-                                       SmallVectorImpl<AffineMap> &maps) {
-  if (isNaive)
+                                       SmallVectorImpl<AffineMap> &maps,
+                                       bool inPlace) {
+  if (isNaive || inPlace)
     return state;
   inputs.push_back(state);
   maps.push_back(maps.back());
@@ -79,7 +80,22 @@ SmallVector<Value> RecurrenceSteps::resetStates(Value time, ValueRange states) {
     border = arith::MinSIOp::create(rewriter, loc, next, last);
   }
   Value resets = takeSlice(rewriter, loc, op.getResets(), {{timeAxis, border}});
-  for (auto [state, fresh] : llvm::zip(result, op.getResetStates())) {
+  Value any;
+  for (auto [number, state, fresh] :
+       llvm::enumerate(result, op.getResetStates())) {
+    // A cache is looked at where a sequence starts alone, and in its place.
+    bool inPlace = isCache(number);
+    scf::IfOp choice;
+    OpBuilder::InsertionGuard guard(rewriter);
+    if (inPlace) {
+      if (!any)
+        any = findAny(resets);
+      choice = scf::IfOp::create(rewriter, loc, state.getType(), any,
+                                 /*withElseRegion=*/true);
+      rewriter.setInsertionPointToStart(choice.elseBlock());
+      scf::YieldOp::create(rewriter, loc, state);
+      rewriter.setInsertionPointToStart(choice.thenBlock());
+    }
     auto type = cast<RankedTensorType>(state.getType());
     int64_t rank = type.getRank();
     AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
@@ -93,7 +109,7 @@ SmallVector<Value> RecurrenceSteps::resetStates(Value time, ValueRange states) {
     SmallVector<utils::IteratorType> iterators(rank,
                                                utils::IteratorType::parallel);
     unsigned old = inputs.size();
-    Value destination = makeDestination(state, inputs, maps);
+    Value destination = makeDestination(state, inputs, maps, inPlace);
     state =
         linalg::GenericOp::create(
             rewriter, loc, TypeRange(type), inputs, ValueRange(destination),
@@ -113,12 +129,15 @@ SmallVector<Value> RecurrenceSteps::resetStates(Value time, ValueRange states) {
               linalg::YieldOp::create(builder, loc, kept);
             })
             .getResult(0);
+    if (!choice)
+      continue;
+    scf::YieldOp::create(rewriter, loc, state);
+    state = choice.getResult(0);
   }
   return result;
 }
 
-/// What `value` is a view of.
-static Value viewedTensor(Value value) {
+Value gatefold::viewedTensor(Value value) {
   while (isa_and_nonnull<tensor::CastOp, tensor::ExtractSliceOp,
                          tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
       value.getDefiningOp()))
@@ -156,127 +175,6 @@ Value RecurrenceSteps::selectOrZero(Value time, Value value) {
                linalg::YieldOp::create(builder, loc, kept);
              })
       .getResult(0);
-}
-
-/// Whether a value is `state` with a part written over, in loops and slices
-/// that nothing else reads before the last one. `yielded` is read at the end.
-static bool isWrittenOver(Value value, Value state, ValueRange yielded) {
-  while (true) {
-    Operation *by = value.getDefiningOp();
-    if (auto insertion = dyn_cast_or_null<tensor::InsertSliceOp>(by))
-      value = insertion.getDest();
-    else if (auto loop = dyn_cast_or_null<scf::ForOp>(by))
-      value = loop.getInitArgs()[cast<OpResult>(value).getResultNumber()];
-    else
-      return false;
-    if (!value.hasOneUse() || llvm::is_contained(yielded, value))
-      return false;
-    if (value == state)
-      return true;
-  }
-}
-
-/// The slices that are written into `state` until it is `value`, in loops too;
-/// none where it is made of anything else.
-static bool findWrites(Value value, Value state,
-                       SmallVectorImpl<tensor::InsertSliceOp> &writes) {
-  while (value != state) {
-    Operation *by = value.getDefiningOp();
-    if (auto write = dyn_cast_or_null<tensor::InsertSliceOp>(by)) {
-      if (write.getSourceType().getRank() != write.getType().getRank())
-        return false;
-      writes.push_back(write);
-      value = write.getDest();
-      continue;
-    }
-    auto loop = dyn_cast_or_null<scf::ForOp>(by);
-    if (!loop)
-      return false;
-    auto result = cast<OpResult>(value);
-    BlockArgument argument = loop.getTiedLoopRegionIterArg(result);
-    if (!findWrites(loop.getTiedLoopYieldedValue(argument)->get(), argument,
-                    writes))
-      return false;
-    value = loop.getTiedLoopInit(result)->get();
-  }
-  return true;
-}
-
-/// Where step `time` is behind the end of its sequence, what is written over is
-/// written again: so the whole state need not be selected.
-void RecurrenceSteps::keepRows(Value time, tensor::InsertSliceOp write) {
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(write);
-  SmallVector<OpFoldResult> offsets = write.getMixedOffsets(),
-                            sizes = write.getMixedSizes(),
-                            strides = write.getMixedStrides();
-  Value old =
-      tensor::ExtractSliceOp::create(rewriter, loc, write.getSourceType(),
-                                     write.getDest(), offsets, sizes, strides);
-  Value lengths = op.getLengths();
-  int64_t lead = cast<RankedTensorType>(lengths.getType()).getRank();
-  if (lead > 0)
-    lengths = tensor::ExtractSliceOp::create(
-        rewriter, loc, lengths, ArrayRef(offsets).take_front(lead),
-        ArrayRef(sizes).take_front(lead), ArrayRef(strides).take_front(lead));
-  int64_t rank = write.getSourceType().getRank();
-  AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
-  SmallVector<AffineMap> maps = {leadingMap(rank, lengths), identity, identity};
-  SmallVector<utils::IteratorType> iterators(rank,
-                                             utils::IteratorType::parallel);
-  Value kept = linalg::GenericOp::create(
-                   rewriter, loc, TypeRange(old.getType()),
-                   ValueRange{lengths, write.getSource()}, ValueRange(old),
-                   maps, iterators,
-                   [&](OpBuilder &builder, Location, ValueRange values) {
-                     Value valid = isValid(builder, time, values[0]);
-                     Value row = arith::SelectOp::create(builder, loc, valid,
-                                                         values[1], values[2]);
-                     linalg::YieldOp::create(builder, loc, row);
-                   })
-                   .getResult(0);
-  rewriter.modifyOpInPlace(write,
-                           [&] { write.getSourceMutable().assign(kept); });
-}
-
-/// Bufferization finds no place for a state that a loop inside of the step
-/// works on and that is written at the end of the step as well. So the loop
-/// gets a copy, unless what it leaves is the next state: then that is where it
-/// stays, and nothing is written at the end. Gives the states of which this
-/// holds.
-llvm::SmallBitVector RecurrenceSteps::separateLoops(Value time,
-                                                    ValueRange states,
-                                                    ValueRange yielded,
-                                                    ValueRange carried) {
-  llvm::SmallBitVector stays(states.size());
-  unsigned outputCount = op.getNumOutputs();
-  for (auto [i, state] : llvm::enumerate(states)) {
-    Value next = yielded[outputCount + i];
-    stays[i] = state == carried[outputCount + i] &&
-               next.getType() == state.getType() &&
-               isWrittenOver(next, state, yielded);
-    if (stays[i] && op.getLengths()) {
-      SmallVector<tensor::InsertSliceOp> writes;
-      stays[i] = !isNaive && findWrites(next, state, writes);
-      if (stays[i])
-        for (tensor::InsertSliceOp write : writes)
-          keepRows(time, write);
-    }
-    if (stays[i])
-      continue;
-    for (auto loop : rewriter.getInsertionBlock()->getOps<scf::ForOp>())
-      for (OpOperand &initial : loop.getInitArgsMutable()) {
-        if (viewedTensor(initial.get()) != viewedTensor(state))
-          continue;
-        OpBuilder::InsertionGuard guard(rewriter);
-        rewriter.setInsertionPoint(loop);
-        Value copy = bufferization::AllocTensorOp::create(
-            rewriter, loc, cast<RankedTensorType>(initial.get().getType()),
-            /*dynamicSizes=*/ValueRange(), /*copy=*/initial.get());
-        rewriter.modifyOpInPlace(loop, [&] { initial.set(copy); });
-      }
-  }
-  return stays;
 }
 
 SmallVector<Value>

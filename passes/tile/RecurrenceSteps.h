@@ -16,6 +16,9 @@
 
 namespace gatefold {
 
+/// What `value` is a view of.
+mlir::Value viewedTensor(mlir::Value value);
+
 /// Builds the steps of one recurrence.
 class RecurrenceSteps {
 public:
@@ -57,9 +60,13 @@ private:
                       mlir::Value length);
   mlir::Value makeDestination(mlir::Value state,
                               llvm::SmallVectorImpl<mlir::Value> &inputs,
-                              llvm::SmallVectorImpl<mlir::AffineMap> &maps);
+                              llvm::SmallVectorImpl<mlir::AffineMap> &maps,
+                              bool inPlace = false);
   mlir::Value select(mlir::Value time, mlir::Value next, mlir::Value before);
   mlir::Value selectOrZero(mlir::Value time, mlir::Value value);
+  // RecurrenceCaches.cpp: states that steps write rows into.
+  bool isCache(unsigned state);
+  mlir::Value findAny(mlir::Value resets);
   void keepRows(mlir::Value time, mlir::tensor::InsertSliceOp write);
   llvm::SmallBitVector separateLoops(mlir::Value time, mlir::ValueRange states,
                                      mlir::ValueRange yielded,

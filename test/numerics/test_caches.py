@@ -278,13 +278,15 @@ cell before(x: [I]) -> ([7, I], [7, I]) {
   return rows, once
 }
 model cells(x: [B, 6, 3], n: i64[B], first: bool[B, 6]) ->
-    (y: [B, 6, 3], rows: [B, 7, 3], old: [B, 6, 7, 3], once: [B, 6, 7, 3], some: [B, 6, 3], left: [B, 7, 3], again: [B, 6, 3]) {
+    (y: [B, 6, 3], rows: [B, 7, 3], old: [B, 6, 7, 3], once: [B, 6, 7, 3], some: [B, 6, 3], left: [B, 7, 3], again: [B, 6, 3],
+     both: [B, 6, 3], held: [B, 7, 3]) {
   param c: remembering(), d: before()
   y, (rows, _) = scan(c, x, with=1)
   (old, once), _ = scan(d, x)
   some, (left, _) = scan(c, x, with=1, lengths=n)
   again, _ = scan(c, x, with=1, reset=first)
-  return y, rows, old, once, some, left, again
+  both, (held, _) = scan(c, x, with=1, reset=first, lengths=n)
+  return y, rows, old, once, some, left, again, both, held
 }
 
 # A cache for one sample.
@@ -385,6 +387,12 @@ def test_in_a_cell(compiler, options):
     for t in range(6):
         total = numpy.where(first[:, t, None], 0, total) + x[:, t]
         numpy.testing.assert_allclose(found["again"][:, t], total, rtol=1e-5, atol=1e-6)
+    check("both", found["again"] * valid)
+    for b, length in enumerate(n):
+        start = max([0, *numpy.flatnonzero(first[b, :length])])
+        held = numpy.zeros((7, 3))
+        held[1 : 1 + length - start] = x[b, start:length]
+        numpy.testing.assert_array_equal(found["held"][b], held.astype("f4"))
     alone = compiler.library(OTHERS, "--entry", "alone", *options).prepare({}).run(x=x[0])
     numpy.testing.assert_array_equal(alone["y"], found["y"][0])
     numpy.testing.assert_array_equal(alone["rows"], found["rows"][0])

@@ -168,3 +168,30 @@ func.func @rows(%x: tensor<2x5x3xf32>, %n: tensor<2xi64>, %rows: tensor<2x7x3xf3
   }
   return %y, %last : tensor<2x5x3xf32>, tensor<2x7x3xf32>
 }
+
+// -----
+
+// The same state with resets: all of it is looked at where a sequence starts alone.
+// CHECK-LABEL: func @reset_rows
+// CHECK-SAME: %{{.*}}: tensor<2x5x3xf32>, %[[FIRST:.*]]: tensor<2x5xi1>
+func.func @reset_rows(%x: tensor<2x5x3xf32>, %first: tensor<2x5xi1>, %rows: tensor<2x7x3xf32>) -> (tensor<2x5x3xf32>, tensor<2x7x3xf32>) {
+  // CHECK: scf.for %[[TIME:.*]] = {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[OLD:.*]] = %{{.*}})
+  // CHECK: %[[HERE:.*]] = tensor.extract_slice %[[FIRST]][0, %[[TIME]]]
+  // CHECK: linalg.reduce ins(%[[HERE]]
+  // CHECK: arith.ori
+  // CHECK: %[[ANY:.*]] = tensor.extract
+  // CHECK: %[[STATE:.*]] = scf.if %[[ANY]]
+  // CHECK:   linalg.generic {{.*}} outs(%[[OLD]] : tensor<2x7x3xf32>)
+  // CHECK: } else {
+  // CHECK-NEXT: scf.yield %[[OLD]]
+  // CHECK: %[[NEXT:.*]] = tensor.insert_slice %{{.*}} into %[[STATE]][0, 4, 0] [2, 1, 3]
+  // CHECK: scf.yield %{{.*}}, %[[NEXT]]
+  %y, %last = gf.recurrence sequences(%x : tensor<2x5x3xf32>) states(%rows : tensor<2x7x3xf32>)
+      resets(%first : tensor<2x5xi1>) reset_states(%rows : tensor<2x7x3xf32>) time_axis 1 attributes {gf.algorithm = "steps"} -> (tensor<2x5x3xf32>) {
+  ^step(%x_t: tensor<2x3xf32>, %old: tensor<2x7x3xf32>):
+    %row = tensor.expand_shape %x_t [[0], [1, 2]] output_shape [2, 1, 3] : tensor<2x3xf32> into tensor<2x1x3xf32>
+    %new = tensor.insert_slice %row into %old[0, 4, 0] [2, 1, 3] [1, 1, 1] : tensor<2x1x3xf32> into tensor<2x7x3xf32>
+    gf.yield %x_t, %new : tensor<2x3xf32>, tensor<2x7x3xf32>
+  }
+  return %y, %last : tensor<2x5x3xf32>, tensor<2x7x3xf32>
+}

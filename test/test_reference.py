@@ -159,6 +159,33 @@ def test_values_of_models(tmp_path):
             assert_given(found[name], value, f"line {line}: {name}")
 
 
+def test_texts_without_values_run(tmp_path):
+    """Fast as naive, on random data; a cell without a model is a scan over time."""
+    shown = {text for kind in ("values", "given") for text, _, _ in parts_with_text(kind)}
+    for text, line in parts_of("gf"):
+        if text in shown:
+            continue
+        folder = tmp_path / str(line)
+        folder.mkdir()
+        write_texts(folder, {"m.gf": text})
+        entry = re.findall(r"^(?:model|cell) (\w+)(.*) \{$", text, re.M)[-1]
+        options = ["--seed", "1", "--entry", entry[0]]
+        names = set(re.findall(r"\b[A-Z]\b", entry[1])) | (set() if "model" in text else set("T"))
+        for size, name in enumerate(sorted(names), 2):
+            options += ["--dim", f"{name}={size}"]
+        for path in ("fast", "naive"):
+            paths = ["--naive"] if path == "naive" else []
+            gatefold("run", "m.gf", *options, *paths, "--output-dir", path, folder=folder)
+        results = list((folder / "fast").glob("*.npy"))
+        assert results
+        for file in results:
+            expected = numpy.load(folder / "naive" / file.name)
+            assert expected.size, line
+            numpy.testing.assert_allclose(
+                numpy.load(file), expected, rtol=1e-5, atol=1e-5, err_msg=f"line {line}: {file.stem}"
+            )
+
+
 def element_of(value):
     kind = array(value).dtype.kind
     return {"f": "", "i": "i64", "b": "bool"}[kind]

@@ -343,6 +343,17 @@ func.func @lengths_size(%q: tensor<3x4x8xf32>, %k: tensor<3x5x8xf32>, %n: tensor
 
 // -----
 
+func.func @lengths_of_heads(%q: tensor<3x6x4x8xf32>, %k: tensor<3x6x5x8xf32>, %n: tensor<3x2xi64>) {
+  // expected-error @+1 {{leading dimension 1 is 2 in 'lengths', but 6 in result #0}}
+  %o = gf.attention queries(%q : tensor<3x6x4x8xf32>) keys(%k : tensor<3x6x5x8xf32>) lengths(%n : tensor<3x2xi64>) -> tensor<3x6x4x8xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<5x8xf32>, %row: index, %position: index):
+    gf.yield %qr : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
 func.func @lengths_element(%q: tensor<3x4x8xf32>, %k: tensor<3x5x8xf32>, %n: tensor<3xi8>) {
   // expected-error @+1 {{must be ranked tensor of 32-bit signless integer or 64-bit signless integer values}}
   %o = gf.attention queries(%q : tensor<3x4x8xf32>) keys(%k : tensor<3x5x8xf32>) lengths(%n : tensor<3xi8>) -> tensor<3x4x8xf32> {

@@ -42,6 +42,7 @@ SMALLER = {
         "SIZES": [{"B": 1, "T": 5, "S": 20}, {"B": 18, "T": 2, "S": 5}, {"B": 3, "T": 0, "S": 2}],
         "FEW_ROWS": [{"B": b, "T": t} for b, t in [(1, 6), (1, 5), (2, 1), (1, 0)]],
     },
+    "test_random_sequences": {"SIZES": [{"B": 2, "T": 3, "S": 3}, {"B": 1, "T": 0, "S": 1}]},
     "test_half_programs": {"PIECES": (1, 2, 0, 4)},
     "test_fast_against_naive": {
         "SIZES": [
@@ -53,6 +54,7 @@ SMALLER = {
         ]
     },
     "test_caches": {"CUTS": [[9, 1, 1, 6], [0, 16, 1]]},
+    "test_every_cell": {"BATCHES": [(3, 5), (2, 0)]},
     "test_attention_caches": {"CUTS": [[9, 1, 1, 6], [0, 16, 1]], "CAPACITIES": (40,)},
 }
 

@@ -12,7 +12,8 @@ from halves import rounded
 from random_attentions import Attentions
 from random_recurrences import Recurrences
 
-SEEDS = range(6)
+# One of each float type.
+SEEDS = (0, 1, 3, 5)
 SIZES = [
     {"B": 2, "T": 5, "S": 3}, {"B": 1, "T": 1, "S": 1}, {"B": 3, "T": 0, "S": 2}, {"B": 0, "T": 3, "S": 1},
     {"B": 3, "T": 9, "S": 70},

@@ -67,6 +67,8 @@ static void buildFuse(OpPassManager &manager, const PipelineOptions &options) {
 static void buildSchedule(OpPassManager &manager,
                           const PipelineOptions &options) {
   manager.addPass(createAttachTarget({options.target, options.fastMath}));
+  if (!options.naive)
+    manager.addNestedPass<func::FuncOp>(createHoistQueries());
   manager.addNestedPass<func::FuncOp>(
       createChooseAlgorithms({options.naive, options.schedule}));
 }

@@ -95,46 +95,51 @@ static bool hasFloats(const RegistersProducts &products) {
 /// / 4.
 ///
 ///   sums:    E / 2 for each product with values of E columns
-///   scores:  K / 2, of 16-bit products of one map at a time
+///   scores:  K / 2 for each map
 ///   powers:  K / 4 for each 16-bit product with values; of f32 two parts of a
 ///            step of tensor cores, which is 16 keys
-///   queries: D / 4 for each product with 16-bit keys of D columns, if these
-///            are few; else they stay in shared memory
-///   the rest: addresses, maxima and sums, keys and values on their way, of f32
-///            in two parts
+///   queries: D / 4 for each of D columns that meets 16-bit keys, else two
+///            parts of it, as far as there is room beside what the loop carries
+///            (gf-vectors-to-threads); else they stay in shared memory. D / 2
+///            for each that is computed, and two parts of a step
+///   state:   the maximum and the sum of each map
+///   the rest: addresses, keys and values on their way, of f32 in two parts
 ///
 /// Shared memory holds two stages of K rows of all keys and values, and M rows
-/// of queries. Two maps, D = 64, E = 128 in 16 bits, K = 32: 128 + 16 + 16 + 32
-/// and the rest, where `ptxas` was seen to use 245 to 253. In f32, K = 16: 128
-/// + 16 + 32 and the rest, 254 or 255; of 33 kernels of one and two maps, D and
-/// E from 32 to 256, on three GPUs those up to that sum spilled nothing, and
-/// those above 8 bytes or more.
+/// of queries. Two maps, D = 64, E = 128 in 16 bits, K = 32: 128 + 32 + 16 and
+/// the rest, where `ptxas` was seen to use 245 to 253. In f32, K = 16: 128 + 16
+/// + 32 and the rest, 254 or 255; of 33 kernels of one and two maps, D and E
+/// from 32 to 256, on three GPUs those up to that sum spilled nothing, and
+/// those above 8 bytes or more. Of three maps and more none up to it did, and
+/// some above did not either.
 static RegistersNeed needOf(const RegistersProducts &products,
                             AttentionBlocks blocks,
                             const TargetDescription &target) {
-  constexpr int64_t halfRest = 56, floatRest = 79, fewQueryRegisters = 32,
-                    stages = 2;
+  constexpr int64_t halfRest = 40, floatRest = 71, mostKept = 100, stages = 2,
+                    partsOfStep = 4;
   int64_t warps = target.blockThreads / TargetDescription::warpThreads;
   int64_t tiles = llvm::divideCeil(blocks.queries, registerTile * warps);
   int64_t sums = 0, powers = 0, queries = 0, rowBytes = 0, queryBytes = 0;
   bool isFloat = hasFloats(products);
-  int64_t maps = isFloat ? products.scores.size() : 1;
-  for (const RegistersProducts::Product &score : products.scores) {
-    if (score.bytes == 2)
-      queries += score.columns / 4;
-    if (!score.isShared)
-      rowBytes += score.columns * score.bytes;
-    queryBytes += score.columns * score.bytes;
-  }
+  int64_t maps = std::max(products.scores.size(), products.values.size());
   for (const RegistersProducts::Product &value : products.values) {
     sums += value.columns / 2;
     powers += value.bytes > 2 ? registerTile : blocks.keys / 4;
     if (!value.isShared)
       rowBytes += value.columns * value.bytes;
   }
-  if (queries > fewQueryRegisters)
-    queries = 0;
-  return {tiles * (sums + maps * blocks.keys / 2 + powers + queries) +
+  int64_t state = 4 * maps;
+  for (const RegistersProducts::Product &score : products.scores) {
+    int64_t kept = score.bytes == 2 ? score.columns / 4 : score.columns;
+    if (!score.isQueryComputed && sums + state + queries + kept <= mostKept)
+      queries += kept;
+    if (!score.isShared)
+      rowBytes += score.columns * score.bytes;
+    queryBytes += score.columns * score.bytes;
+  }
+  for (int64_t columns : products.computedQueries)
+    queries += columns / 2 + partsOfStep;
+  return {tiles * (sums + maps * blocks.keys / 2 + powers + queries + state) +
               (isFloat ? floatRest : halfRest),
           stages * blocks.keys * rowBytes + blocks.queries * queryBytes};
 }
@@ -177,6 +182,19 @@ static AttentionBlocks chooseRegisters(AttentionOp op,
         return {rows, keys};
     }
   return {most, 0};
+}
+
+bool gatefold::lacksRegistersForQueries(AttentionOp op,
+                                        const TargetDescription &target) {
+  RegistersProducts products = findRegistersProducts(op);
+  if (!products.obstacle.empty() || products.computedQueries.empty())
+    return false;
+  AttentionBlocks computed = chooseRegisters(op, products, target);
+  products.computedQueries.clear();
+  for (RegistersProducts::Product &score : products.scores)
+    score.isQueryComputed = false;
+  AttentionBlocks given = chooseRegisters(op, products, target);
+  return given.queries * given.keys > computed.queries * computed.keys;
 }
 
 std::string gatefold::whyNotInRegisters(AttentionOp op,

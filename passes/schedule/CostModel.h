@@ -47,6 +47,10 @@ struct RegistersNeed {
 RegistersNeed needOfRegisters(AttentionOp op, AttentionBlocks blocks,
                               const TargetDescription &target);
 
+/// Whether an attention in registers would have larger blocks, or fit at all,
+/// if the queries that it computes were given.
+bool lacksRegistersForQueries(AttentionOp op, const TargetDescription &target);
+
 /// Attribute of a product: the width of its panels, 0 for a plain loop; instead
 /// of what would be chosen.
 inline constexpr llvm::StringLiteral tileName = "gf.tile";

@@ -27,6 +27,34 @@ def AttachTarget : Pass<"gf-attach-target", "::mlir::ModuleOp"> {
   ];
 }
 
+def HoistQueries : Pass<"gf-hoist-queries", "::mlir::func::FuncOp"> {
+  let summary = "Compute queries before an attention that lacks registers for them";
+  let description = [{
+    Of an attention in registers (on a GPU) a query that is computed in the region takes
+    registers as long as keys pass; one that is given stays in shared memory. Where blocks of
+    queries and keys could be larger without them, elementwise operations that make a query
+    of queries and captures become operations on whole tensors:
+
+    ```mlir
+    %y = gf.attention queries(%q : tensor<4x?x64xf32>) captures(%a : tensor<4x64xf32>) ... {
+    ^row(%qr, ...):
+      %qa = linalg.generic ... ins(%qr, %ar : ...)  // %qr * %ar
+      %s = gf.row_scores %qa, %kr
+    // becomes
+    %whole = linalg.generic ... ins(%q, %a : ...)   // [h, t, d]: %q[h, t, d] * %a[h, d]
+    %y = gf.attention queries(%whole : tensor<4x?x64xf32>) ... {
+    ^row(%qa, ...):
+      %s = gf.row_scores %qa, %kr
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"queriesHoisted", "hoisted", "Queries computed before attentions">
+  ];
+}
+
 def ChooseAlgorithms : Pass<"gf-choose-algorithms", "::mlir::func::FuncOp"> {
   let summary = "Write the algorithm on each recurrence and attention";
   let description = [{

@@ -79,8 +79,12 @@ struct RegistersProducts {
     int64_t columns, bytes;
     /// Whether another product has the same keys or values.
     bool isShared;
+    /// Of scores: whether the region computes the query.
+    bool isQueryComputed;
   };
   llvm::SmallVector<Product> scores, values;
+  /// Columns of each query that the region computes.
+  llvm::SmallVector<int64_t> computedQueries;
   /// Why there is no such form; then the rest says nothing.
   std::string obstacle;
 };

@@ -294,12 +294,16 @@ RegistersProducts gatefold::findRegistersProducts(AttentionOp op) {
   if (products.obstacle.empty()) {
     separateWeights(copy, rewriter);
     SmallVector<Value> seen;
-    auto isReadNarrow = [&](Value value) {
+    llvm::DenseSet<Value> computed;
+    auto getSource = [](Value value) {
       while (isa_and_present<tensor::CastOp, tensor::ExpandShapeOp,
                              tensor::CollapseShapeOp, tensor::ExtractSliceOp>(
           value.getDefiningOp()))
         value = value.getDefiningOp()->getOperand(0);
-      auto argument = dyn_cast<BlockArgument>(value);
+      return value;
+    };
+    auto isReadNarrow = [&](Value value) {
+      auto argument = dyn_cast<BlockArgument>(getSource(value));
       return argument && argument.getOwner()->getParentOp() == copy &&
              getExtended(copy->getOperand(argument.getArgNumber()));
     };
@@ -311,8 +315,11 @@ RegistersProducts gatefold::findRegistersProducts(AttentionOp op) {
       bool isShared = llvm::is_contained(seen, matrix);
       seen.push_back(matrix);
       int64_t columns = cast<RankedTensorType>(matrix.getType()).getDimSize(1);
-      to.push_back({int64_t(llvm::alignTo(columns, registerTile)),
-                    isNarrow ? 2 : 4, isShared});
+      columns = llvm::alignTo(columns, registerTile);
+      bool isComputed = query && !isa<BlockArgument>(getSource(query));
+      to.push_back({columns, isNarrow ? 2 : 4, isShared, isComputed});
+      if (isComputed && computed.insert(query).second)
+        products.computedQueries.push_back(columns);
     };
     for (Operation &inner : copy.getBody().front()) {
       if (auto scores = dyn_cast<RowScoresOp>(inner))

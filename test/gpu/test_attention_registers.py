@@ -237,6 +237,43 @@ def test_against_float64(tmp_path, view, element):
                     )
 
 
+WIDE = """import attention
+model m(
+  q: [1, T, 64], k: [1, S, 64], v: [1, S, 128], w: [1, 64], w2: [64], g: [1, T, 1]
+) -> (differential: [1, T, 128], scaled: [1, T, 128]) {
+  return differential(q, -q, k, k, v, g), scaled_differential(q, k, v, w, w2, w2, w2, causal=true, offset=24)
+}
+"""
+
+
+@pytest.mark.parametrize("element", TOLERANCES)
+def test_two_maps_that_take_all_registers(tmp_path, element):
+    """Blocks of 64 columns and values of 128; queries that are scaled have no registers, and
+    are computed before the attention."""
+    source = tmp_path / "m.gf"
+    source.write_text(WIDE)
+    generator = numpy.random.default_rng(9)
+    shapes = {"q": (1, 17, 64), "k": (1, 41, 64), "v": (1, 41, 128), "w": (1, 64), "w2": (64,), "g": (1, 17, 1)}
+    given = {
+        name: rounded(generator.standard_normal(shape).astype(numpy.float32), element)
+        for name, shape in shapes.items()
+    }
+    given["w"], given["w2"] = given["w"] / 2, given["w2"] / 2
+    found = run(tmp_path, source, given, element, ("differential", "scaled"), "registers")
+    n = types.SimpleNamespace(**{name: array.astype(numpy.float64) for name, array in given.items()})
+    q, k, v, g = n.q[0], n.k[0], n.v[0], n.g[0]
+    everything = attentions.visible(17, 41)
+    seen = attentions.visible(17, 41, causal=True, offset=24)
+    first, second = (q * n.w[0] * n.w2) @ k.T / 8, (q * n.w2 * n.w2) @ k.T / 8
+    expected = {
+        "differential": attentions.differential(everything, q, -q, k, k, v, g),
+        "scaled": weigh(softmax(first, seen), v) - weigh(softmax(second, seen), v),
+    }
+    rtol, atol = TOLERANCES[element]
+    for name, array in expected.items():
+        numpy.testing.assert_allclose(found[name][0], array, rtol=rtol, atol=atol, err_msg=name)
+
+
 STATISTICS = f"""import attention
 {OWN}
 model m(

@@ -79,3 +79,41 @@ func.func private @two_maps(%q: tensor<?x64xf32>, %k: tensor<?x64xf16>, %v: tens
   }
   return %y : tensor<?x128xf32>
 }
+
+// Three maps of one score are three powers of each key.
+// CHECK-LABEL: @three_maps
+// CHECK: gf.algorithm = "registers", gf.key_block = 16 : i64, gf.query_block = 128 : i64
+func.func private @three_maps(%q: tensor<?x64xf32>, %k: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %y = gf.attention queries(%q : tensor<?x64xf32>) keys(%k : tensor<?x64xf32>) -> tensor<?x64xf32> {
+  ^row(%qr: tensor<64xf32>, %kr: tensor<?x64xf32>, %r: index, %position: index):
+    %c0 = arith.constant 0 : index
+    %n = tensor.dim %kr, %c0 : tensor<?x64xf32>
+    %e = tensor.empty(%n) : tensor<?xf32>
+    %ey = tensor.empty() : tensor<64xf32>
+    %s = gf.row_scores %qr, %kr : tensor<64xf32>, tensor<?x64xf32> -> tensor<?xf32>
+    %bent = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]} ins(%s : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+    ^bb0(%a: f32, %out: f32):
+      %d = math.absf %a : f32
+      linalg.yield %d : f32
+    } -> tensor<?xf32>
+    %turned = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]} ins(%s : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+    ^bb0(%a: f32, %out: f32):
+      %d = arith.negf %a : f32
+      linalg.yield %d : f32
+    } -> tensor<?xf32>
+    %p1 = gf.row_softmax %s : tensor<?xf32>
+    %p2 = gf.row_softmax %bent : tensor<?xf32>
+    %p3 = gf.row_softmax %turned : tensor<?xf32>
+    %y1 = gf.row_values %p1, %kr : tensor<?xf32>, tensor<?x64xf32> -> tensor<64xf32>
+    %y2 = gf.row_values %p2, %kr : tensor<?xf32>, tensor<?x64xf32> -> tensor<64xf32>
+    %y3 = gf.row_values %p3, %kr : tensor<?xf32>, tensor<?x64xf32> -> tensor<64xf32>
+    %y = linalg.generic {indexing_maps = [#row, #row, #row, #row], iterator_types = ["parallel"]} ins(%y1, %y2, %y3 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) outs(%ey : tensor<64xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32, %out: f32):
+      %d = arith.addf %a, %b : f32
+      %f = arith.addf %d, %c : f32
+      linalg.yield %f : f32
+    } -> tensor<64xf32>
+    gf.yield %y : tensor<64xf32>
+  }
+  return %y : tensor<?x64xf32>
+}

@@ -32,7 +32,6 @@ DOES_NOT_APPLY = {
     "test_attention_online.py::test_memory_of_a_block": "asks for the bytes of the CPU's workspace",
     "test_written_attention.py::test_memory_grows_*": "asks for the bytes of the CPU's workspace",
     "test_gates.py::test_widths_of_panels_*[5]": "5 columns are no whole group of tensor cores: threads sum them, in their order",
-    "test_half_rounding.py::test_an_attention_keeps_*[fast-*]": "of an infinite f32 the low part in tf32 is NaN",
     "test_models.py::test_run_and_library_*": "compares with the bits of this machine's library",
 }
 # Sizes in place of those that would take hours: by module and name.

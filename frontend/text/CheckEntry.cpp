@@ -213,7 +213,7 @@ bool EntryBuilder::buildModel() {
     return false;
   for (const StateSlot &slot : scope.states)
     addResult(slot.syntax->name.name, *slot.next, slot.syntax->name.range,
-              /*isState=*/true);
+              /*isState=*/true, slot.syntax->type.element.has_value());
   return true;
 }
 

@@ -55,7 +55,7 @@ private:
   bool addTensorOptions();
   bool keepCache(llvm::StringRef name, Value next);
   void addResult(llvm::StringRef name, const Item &item, Range range,
-                 bool isState);
+                 bool isState, bool keepsHalf = false);
   bool addResults(std::vector<Item> items);
   std::vector<Item> split(const Item &item, size_t count);
   /// Settings and fixed dimensions, as an instance of the entry would give

@@ -110,7 +110,7 @@ Tensor Checker::Implementation::addInput(StringRef name, TensorType type,
 Item Checker::Implementation::makeStateInput(const StateSlot &slot) {
   TensorType type = slot.type;
   // States between runs are kept in f32 where the model's float type is
-  // smaller, but for caches (keepCache).
+  // smaller, but for caches of which the text says otherwise (keepCache).
   if (type.element == Element::F16 || type.element == Element::BF16)
     type.element = Element::F32;
   Range range = slot.syntax->name.range;
@@ -278,7 +278,7 @@ bool EntryBuilder::keepCache(StringRef name, Value next) {
 }
 
 void EntryBuilder::addResult(StringRef name, const Item &item, Range range,
-                             bool isState) {
+                             bool isState, bool keepsHalf) {
   const Tensor *tensor = item.tensor();
   if (!tensor)
     return;
@@ -301,7 +301,8 @@ void EntryBuilder::addResult(StringRef name, const Item &item, Range range,
     return;
   }
   Tensor value = *tensor;
-  if (isState && isHalf(value.element()) && !keepCache(name, value.value))
+  if (isState && isHalf(value.element()) &&
+      !(keepsHalf && keepCache(name, value.value)))
     value = checker.convert(value, Element::F32, range);
   program.results.push_back({name.str(), value.value, isState, range});
   program.body.results.push_back(value.value);

@@ -37,8 +37,9 @@ def weights_of(library, seed):
     }
 
 
-def libraries(compiler, place, *options):
-    text = MODEL.replace("PLACE", PLACES[place])
+def libraries(compiler, place, *options, element=""):
+    """`element`: what the text says of its caches."""
+    text = MODEL.replace("PLACE", PLACES[place]).replace("[B, 2, C", element + "[B, 2, C")
     whole = compiler.library(text, "--entry", "whole", *options)
     steps = compiler.library(text, "--entry", "steps", *options)
     weights = weights_of(whole, 3)
@@ -100,16 +101,26 @@ def test_one_sequence(compiler):
     numpy.testing.assert_array_equal(found, whole.run(x=x)["output"])
 
 
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+def test_half_floats(compiler, element):
+    """States are f32, so a cache holds what the whole sequence computes with."""
+    whole, steps = libraries(compiler, "one", "--float", element)
+    x = numpy.random.default_rng(2).standard_normal((2, 7, 12)).astype(numpy.float32)
+    expected = whole.run(x=x)["output"]
+    found, _ = in_steps(steps, x, [3, 1, 1, 2], "one", empty_caches(2, CAPACITY))
+    numpy.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize(
     "element, algorithm",
     [("f16", ""), ("bf16", ""), ("f16", "naive"), ("f16", "online")],
 )
-def test_half_floats(compiler, element, algorithm):
-    """A cache is of 16 bits, too: its rows are rounded, whether they come at once or not."""
+def test_caches_of_half_floats(compiler, element, algorithm):
+    """Where the text says so a cache has 16 bits: its rows are rounded, whether they come at once or not."""
     options = {"": (), "naive": ("--naive",)}.get(
         algorithm, ("--schedule", f"attention.algorithm={algorithm}")
     )
-    whole, steps = libraries(compiler, "each", "--float", element, *options)
+    whole, steps = libraries(compiler, "each", "--float", element, *options, element=element)
     states = {i["name"]: i for i in steps.inputs if i["role"] == "state"}
     assert {i["element"] for i in states.values()} == {element}
     x = numpy.random.default_rng(2).standard_normal((2, 7, 12)).astype(numpy.float32)
@@ -137,10 +148,8 @@ def test_half_floats(compiler, element, algorithm):
 
 def test_one_query_of_half_floats(compiler):
     """Keys and values of 16 bits that are read where they are."""
-    _, steps = libraries(compiler, "one", "--float", "f16", "--dim", "T=1")
-    naive = compiler.library(
-        MODEL.replace("PLACE", "i64[]"), "--entry", "steps", "--float", "f16", "--naive"
-    ).prepare(weights_of(steps, 3))
+    _, steps = libraries(compiler, "one", "--float", "f16", "--dim", "T=1", element="f16")
+    _, naive = libraries(compiler, "one", "--float", "f16", "--naive", element="f16")
     x = numpy.random.default_rng(8).standard_normal((2, 5, 12)).astype(numpy.float32)
     empty = {n: half(a, "f16") for n, a in empty_caches(2, CAPACITY).items()}
     found, _ = in_steps(steps, x, [1] * 5, "one", empty)

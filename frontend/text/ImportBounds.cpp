@@ -235,9 +235,17 @@ bool Importer::proveBounded(Value value, const Size &bound, bool inclusive) {
       value = step->second;
       continue;
     }
-    case Node::Kind::Take:
-      value = value.node->operands[0];
+    case Node::Kind::Take: {
+      // In a body an index that is found wrong ends no step: of a table without
+      // rows it takes 0.
+      Value table = value.node->operands[0];
+      const Size &rows = table.type().shape[0];
+      if (findings && !within(1) && !isAtLeast(resolve(rows), 1) &&
+          !proveBounded(value.node->operands[1], rows, /*inclusive=*/false))
+        return false;
+      value = table;
       continue;
+    }
     case Node::Kind::Append:
       return isProved(value.node->operands[0]) &&
              isProved(value.node->operands[1]);
@@ -246,9 +254,12 @@ bool Importer::proveBounded(Value value, const Size &bound, bool inclusive) {
     case Node::Kind::Iota:
       return within(resolve(value.type().shape[0]));
     case Node::Kind::Reduce: {
-      // The run fails where there is no element.
+      // The run fails where there is no element, of lengths in a body behind
+      // the whole.
       auto *reduce = llvm::cast<ReduceNode>(value.node);
+      bool failsBefore = !findings || value.node->operands.size() == 1;
       return reduce->reduce == ReduceKind::ArgMaximum &&
+             (failsBefore || within(1)) &&
              within(
                  resolve(value.node->operands[0].type().shape[reduce->axis]));
     }

@@ -363,9 +363,11 @@ MapBounds::Bounds MapBounds::ofNumbers(Operation *inner,
         Value zero = number(0);
         Value negative = make<arith::SubIOp>(zero, left.low);
         Value below = make<arith::SubIOp>(zero, left.high);
-        return Bounds{
-            make<arith::MaxSIOp>(zero, make<arith::MaxSIOp>(left.low, below)),
-            make<arith::MaxSIOp>(negative, left.high), left.bits};
+        // That of the least number is itself.
+        return fit(
+            {make<arith::MaxSIOp>(zero, make<arith::MaxSIOp>(left.low, below)),
+             make<arith::MaxSIOp>(negative, left.high), left.bits + 1},
+            type);
       })
       .Case<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(
           [&](auto) { return fit(left, type); })

@@ -150,6 +150,26 @@ def test_nothing_is_done_behind_an_assertion(tmp_path):
     assert "out-of-bounds" not in message
 
 
+def test_a_step_reads_nothing_of_an_empty_table(tmp_path):
+    """Indices of nothing are found wrong behind all steps, if at all."""
+    text = tmp_path / "f.gf"
+    text.write_text(
+        "cell c(x: [N], n: i64[], table: [N]) -> [] {\n  state h: []\n"
+        "  h' = h + take(table, argmax(x, lengths=n)) + take(table, take(arange(N), 2 * n))\n  return h'\n}\n"
+        "model f(x: [B, T, N], n: i64[B, T], table: [N], steps: i64[B]) -> [B, T] {\n"
+        "  param c: c()\n  y, _ = scan(c, (x, n), with=table, lengths=steps)\n  return y\n}\n"
+    )
+    given = {"x": np.zeros((2, 3, 0), "f4"), "n": np.zeros((2, 3), int), "table": np.zeros(0, "f4")}
+    output = tmp_path / "y.npy"
+    for options in ((), ("--naive",)):
+        np.savez(tmp_path / "x.npz", **given, steps=np.array([0, 0]))
+        gatefold("run", text, "--input", tmp_path / "x.npz", *EMULATED, *options, "--output", f"output={output}")
+        np.testing.assert_array_equal(np.load(output), np.zeros((2, 3)))
+        np.savez(tmp_path / "x.npz", **given, steps=np.array([0, 1]))
+        message = refusal("run", text, "--input", tmp_path / "x.npz", *EMULATED, *options, status=INPUT_FAULT)
+        assert "f.gf:3:24: argmax of no elements" in message
+
+
 def test_command_line_faults(small):
     for options, message in [
         (["--device", "gpu"], "--device gpu: there are cpu, cuda, emulator"),

@@ -141,7 +141,8 @@ class Library:
         describe = self.function("describe", ctypes.POINTER(Description))
         head = describe().contents
         if head.abi_version != ABI_VERSION:
-            raise GatefoldError(6, f"{path}: interface version {head.abi_version}")
+            message = f"{path}: interface version {head.abi_version}, expected {ABI_VERSION}"
+            raise GatefoldError(6, message)
         self.description = json.loads(head.json.decode())
         self.inputs = self.description["inputs"]
         self.results = self.description["results"]

@@ -26,6 +26,9 @@ using linalg::GenericOp;
 static constexpr unsigned mostSteps = 64;
 // How many comparisons a condition is followed to.
 static constexpr unsigned mostConditions = 16;
+// How many scalars are looked at for a softmax. One that is read twice is met
+// on two ways, so that their number may double with each step.
+static constexpr unsigned mostLooks = 1024;
 
 void IndexSum::add(const IndexSum &other, int64_t factor) {
   query += factor * other.query;
@@ -53,7 +56,8 @@ Value HidingConditions::elementOf(Value value) {
     if (isa<tensor::CastOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(by))
       value = by->getOperand(0);
     else if (auto generic = dyn_cast<GenericOp>(by);
-             generic && generic.getNumResults() == 1 &&
+             generic && op.getBody().isAncestor(generic->getParentRegion()) &&
+             generic.getNumResults() == 1 &&
              generic.getNumParallelLoops() == generic.getNumLoops())
       return generic.getBody()->getTerminator()->getOperand(0);
     else if (auto elements = dyn_cast<tensor::FromElementsOp>(by);
@@ -114,8 +118,12 @@ std::optional<IndexSum> HidingConditions::sumOfArgument(BlockArgument argument,
   return sum;
 }
 
+bool HidingConditions::canLook(unsigned depth) {
+  return depth <= mostSteps && looks++ < mostLooks;
+}
+
 std::optional<IndexSum> HidingConditions::sumOf(Value scalar, unsigned depth) {
-  if (depth > mostSteps || !scalar.getType().isIntOrIndex() ||
+  if (!canLook(depth) || !scalar.getType().isIntOrIndex() ||
       scalar.getType().isInteger(1))
     return std::nullopt;
   IndexSum sum;
@@ -168,26 +176,30 @@ std::optional<IndexSum> HidingConditions::sumOf(Value scalar, unsigned depth) {
 // Conditions
 //===----------------------------------------------------------------------===//
 
-void HidingConditions::addCondition(IndexSum sum, arith::CmpIOp comparison,
+/// Whether nothing of what the condition says is left out.
+bool HidingConditions::addCondition(IndexSum sum, arith::CmpIOp comparison,
                                     bool holds) {
+  if (found.size() >= mostConditions)
+    return false;
   for (auto &[number, inner] : absolute) {
     auto *times = sum.numbers.find(number);
     if (times == sum.numbers.end())
       continue;
     // |x| + r <= 0 holds if x + r <= 0 and -x + r <= 0 do.
     if (times->second != 1)
-      return;
+      return false;
     IndexSum rest = sum;
     rest.drop(number);
+    bool isWhole = true;
     for (int64_t sign : {1, -1}) {
       IndexSum side = rest;
       side.add(inner, sign);
-      addCondition(side, comparison, holds);
+      isWhole &= addCondition(side, comparison, holds);
     }
-    return;
+    return isWhole;
   }
-  if (found.size() < mostConditions)
-    found.push_back({sum, /*isEquation=*/false, comparison, holds});
+  found.push_back({sum, /*isEquation=*/false, comparison, holds});
+  return true;
 }
 
 void HidingConditions::findInComparison(arith::CmpIOp comparison, bool holds) {
@@ -211,12 +223,15 @@ void HidingConditions::findInComparison(arith::CmpIOp comparison, bool holds) {
     return;
   left->add(*right, -1);
   left->constant += predicate == Predicate::slt || predicate == Predicate::sgt;
-  addCondition(*left, comparison, holds);
+  unsigned before = found.size();
+  if (!addCondition(*left, comparison, holds))
+    for (HidingCondition &part : MutableArrayRef(found).drop_front(before))
+      part.comparison = nullptr;
 }
 
 void HidingConditions::findInCondition(Value scalar, bool holds,
                                        unsigned depth) {
-  if (depth > mostSteps || found.size() >= mostConditions)
+  if (!canLook(depth) || found.size() >= mostConditions)
     return;
   if (Value element = followArgument(scalar))
     return findInCondition(element, holds, depth + 1);
@@ -248,7 +263,7 @@ static bool isPositive(Value scalar) {
 }
 
 void HidingConditions::findInScore(Value scalar, unsigned depth) {
-  if (depth > mostSteps)
+  if (!canLook(depth))
     return;
   if (Value element = followArgument(scalar))
     return findInScore(element, depth + 1);
@@ -276,6 +291,7 @@ void HidingConditions::findInScore(Value scalar, unsigned depth) {
 
 SmallVector<HidingCondition> HidingConditions::find(RowSoftmaxOp softmax) {
   found.clear();
+  looks = 0;
   if (Value scores = elementOf(softmax.getScores()))
     findInScore(scores, 0);
   if (softmax.getWhere())

@@ -31,7 +31,8 @@ bool operator==(const IndexSum &left, const IndexSum &right);
 struct HidingCondition {
   IndexSum sum;
   bool isEquation;
-  /// The comparison, and whether it holds then.
+  /// The comparison, and whether it holds then; null if it says more than its
+  /// conditions.
   mlir::arith::CmpIOp comparison;
   bool holds;
 };
@@ -47,10 +48,12 @@ public:
   llvm::SmallVector<HidingCondition> find(RowSoftmaxOp softmax);
 
 private:
+  /// Whether one more scalar may be looked at.
+  bool canLook(unsigned depth);
   void findInScore(mlir::Value scalar, unsigned depth);
   void findInCondition(mlir::Value scalar, bool holds, unsigned depth);
   void findInComparison(mlir::arith::CmpIOp comparison, bool holds);
-  void addCondition(IndexSum sum, mlir::arith::CmpIOp comparison, bool holds);
+  bool addCondition(IndexSum sum, mlir::arith::CmpIOp comparison, bool holds);
   /// The scalar that computes each element of a value of the region.
   mlir::Value elementOf(mlir::Value value);
   /// What an argument of a structured operation's body is an element of.
@@ -62,6 +65,7 @@ private:
   AttentionOp op;
   const AttentionBody &body;
   llvm::SmallVector<HidingCondition> found;
+  unsigned looks = 0;
   /// Numbers that are the absolute value of a sum.
   llvm::MapVector<mlir::Value, IndexSum> absolute;
 };

@@ -226,6 +226,8 @@ void VisibilityRaise::settleComparisons() {
   llvm::SmallMapVector<Operation *, std::pair<bool, bool>, 4> known;
   for (auto &each : conditions)
     for (HidingCondition &condition : each) {
+      if (!condition.comparison)
+        continue;
       auto [entry, isNew] =
           known.insert({condition.comparison, {true, condition.holds}});
       entry->second.first &=

@@ -49,6 +49,8 @@ WRITTEN = {
                lambda n: softmax(where(n["row"] - n["column"] <= 3, n["s"]))),
     "band": (f"softmax(where(abs({ROW} - {COLUMN}) < 3, q @ k.T, -inf)) @ v",
              lambda n: softmax(where(abs(n["row"] - n["column"]) < 3, n["s"]))),
+    "ring": (f"softmax(where(abs(abs({ROW} - {COLUMN}) - 3) < 2, q @ k.T, -inf)) @ v",
+             lambda n: softmax(where(abs(abs(n["row"] - n["column"]) - 3) < 2, n["s"]))),
     "lengths": (f"softmax(q @ k.T, where=({COLUMN} < length[:, None])[:, None, None]) @ v",
                 lambda n: softmax(where(n["column"] < n["length"], n["s"]))),
     "cached": (f"softmax(where({COLUMN}[None, None] <= {ROW}[None, None] + past[:, None, None, None], q @ k.T, -inf)) @ v",

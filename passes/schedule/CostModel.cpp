@@ -95,28 +95,32 @@ static bool hasFloats(const RegistersProducts &products) {
 /// / 4.
 ///
 ///   sums:    E / 2 for each product with values of E columns
-///   scores:  K / 2 for each map
+///   scores:  K / 2 for each map, and two more where many operations make them
 ///   powers:  K / 4 for each 16-bit product with values; of f32 two parts of a
 ///            step of tensor cores, which is 16 keys
 ///   queries: D / 4 for each of D columns that meets 16-bit keys, else two
 ///            parts of it, as far as there is room beside what the loop carries
-///            (gf-vectors-to-threads); else they stay in shared memory. D / 2
-///            for each that is computed, and two parts of a step
+///            (gf-vectors-to-threads); else they stay in shared memory, where
+///            those of 16 bits have a place for each step. D / 2 for each that
+///            is computed, and two parts of a step
 ///   state:   the maximum and the sum of each map
+///   hiding:  where 16-bit products are hidden or added to, K / 4 for each such
+///            restriction, with addresses, and for each map but the first; of
+///            f32 the rest has room for all but a mask of more than two maps
 ///   the rest: addresses, keys and values on their way, of f32 in two parts
 ///
 /// Shared memory holds two stages of K rows of all keys and values, and M rows
-/// of queries. Two maps, D = 64, E = 128 in 16 bits, K = 32: 128 + 32 + 16 and
-/// the rest, where `ptxas` was seen to use 245 to 253. In f32, K = 16: 128 + 16
-/// + 32 and the rest, 254 or 255; of 33 kernels of one and two maps, D and E
-/// from 32 to 256, on three GPUs those up to that sum spilled nothing, and
-/// those above 8 bytes or more. Of three maps and more none up to it did, and
-/// some above did not either.
+/// of queries. Two maps, D = 64, E = 128 in 16 bits, K = 32: 128 + 32 + 16 + 8
+/// + 8 and the rest, where `ptxas` was seen to use 245 to 253. In f32, K = 16:
+/// 128 + 16 + 32 + 8 and the rest, 254 or 255. The rests are what they must be
+/// for no attention of the library to spill, D and E from 32 to 128, plain and
+/// with each restriction, on sm_80, sm_90 and sm_120; some above the sum do not
+/// either.
 static RegistersNeed needOf(const RegistersProducts &products,
                             AttentionBlocks blocks,
                             const TargetDescription &target) {
   constexpr int64_t halfRest = 40, floatRest = 71, mostKept = 100, stages = 2,
-                    partsOfStep = 4;
+                    partsOfStep = 4, manyOperations = 16;
   int64_t warps = target.blockThreads / TargetDescription::warpThreads;
   int64_t tiles = llvm::divideCeil(blocks.queries, registerTile * warps);
   int64_t sums = 0, powers = 0, queries = 0, rowBytes = 0, queryBytes = 0;
@@ -130,16 +134,28 @@ static RegistersNeed needOf(const RegistersProducts &products,
   }
   int64_t state = 4 * maps;
   for (const RegistersProducts::Product &score : products.scores) {
-    int64_t kept = score.bytes == 2 ? score.columns / 4 : score.columns;
+    bool isNarrow = score.bytes == 2;
+    int64_t kept = isNarrow ? score.columns / 4 : score.columns;
     if (!score.isQueryComputed && sums + state + queries + kept <= mostKept)
       queries += kept;
+    else if (isNarrow)
+      queries += score.columns / registerTile;
     if (!score.isShared)
       rowBytes += score.columns * score.bytes;
     queryBytes += score.columns * score.bytes;
   }
   for (int64_t columns : products.computedQueries)
     queries += columns / 2 + partsOfStep;
-  return {tiles * (sums + maps * blocks.keys / 2 + powers + queries + state) +
+  int64_t hiding = 0;
+  if (isFloat && products.hasMask && maps > 2)
+    hiding = (maps - 2) * blocks.keys / 2;
+  else if (!isFloat && products.restrictions != 0)
+    hiding = (products.restrictions + maps - 1) * blocks.keys / 4 +
+             2 * products.restrictions;
+  int64_t scores = maps * blocks.keys / 2;
+  if (products.scoreOperations >= manyOperations)
+    scores += blocks.keys;
+  return {tiles * (sums + scores + hiding + powers + queries + state) +
               (isFloat ? floatRest : halfRest),
           stages * blocks.keys * rowBytes + blocks.queries * queryBytes};
 }

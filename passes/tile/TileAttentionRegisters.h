@@ -85,6 +85,12 @@ struct RegistersProducts {
   llvm::SmallVector<Product> scores, values;
   /// Columns of each query that the region computes.
   llvm::SmallVector<int64_t> computedQueries;
+  /// Whether numbers of each query and key hide scores, and how many things
+  /// hide scores or are added to them, but for the number of keys.
+  bool hasMask = false;
+  int64_t restrictions = 0;
+  /// Operations on a score and what it is made of.
+  int64_t scoreOperations = 0;
   /// Why there is no such form; then the rest says nothing.
   std::string obstacle;
 };

@@ -291,6 +291,13 @@ RegistersProducts gatefold::findRegistersProducts(AttentionOp op) {
           ("its '" + inner->getName().getStringRef() + "' " + form.getReason())
               .str();
   }
+  products.hasMask = copy.getMask() || copy.getQuerySegments();
+  bool hasWhere = llvm::any_of(
+      copy.getBody().getOps<RowSoftmaxOp>(),
+      [](RowSoftmaxOp softmax) { return bool(softmax.getWhere()); });
+  bool hasPlaces = copy.getCausal() || copy.getWindow();
+  products.restrictions =
+      products.hasMask + bool(copy.getBias()) + hasPlaces + hasWhere;
   if (products.obstacle.empty()) {
     separateWeights(copy, rewriter);
     SmallVector<Value> seen;
@@ -327,6 +334,13 @@ RegistersProducts gatefold::findRegistersProducts(AttentionOp op) {
       else if (auto values = dyn_cast<RowValuesOp>(inner))
         add(products.values, values.getValues());
     }
+    AttentionBody body(copy);
+    for (GenericOp generic : copy.getBody().front().getOps<GenericOp>())
+      if (llvm::any_of(generic.getResults(), [&](Value result) {
+            return body.isPerQuery(result) && body.getKeyDim(result);
+          }))
+        products.scoreOperations +=
+            llvm::range_size(generic.getBody()->without_terminator());
   }
   rewriter.eraseOp(copy);
   return products;

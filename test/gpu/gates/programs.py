@@ -7,8 +7,12 @@ from dataclasses import dataclass
 TESTS = pathlib.Path(__file__).resolve().parents[2]
 MODELS = TESTS / "models"
 LAYERS = TESTS / "gpu" / "Inputs" / "layers.gf"
+ATTENTIONS = TESTS / "gpu" / "Inputs" / "attentions.gf"
 BENCH = TESTS / "bench" / "models.gf"
-VOICE = TESTS.parent / "examples" / "voice_activity" / "silero_vad.gf"
+EXAMPLES = TESTS.parent / "examples"
+VOICE = EXAMPLES / "voice_activity" / "silero_vad.gf"
+COST = EXAMPLES / "attention_cost" / "layers.gf"
+OWN = EXAMPLES / "your_own" / "your_own_attention.gf"
 
 
 # Each program is checked for the first two, or for those that it names; --all takes
@@ -68,6 +72,29 @@ def attentions():
                        "--float", element))  # fmt: skip
 
 
+def full():
+    """Attentions that are near the limit of registers, each in its own way: on the chip and
+    in the type where it is nearest."""
+    half = ("--float", "f16")
+    two_maps, many_maps = Attention(2, 64, 64), Attention(4, 64, 64)
+    wide = Attention(2, 128, 128)
+    for name, entry, options, chip, attention in (
+        ("scaled-f32", "scaled", (), "sm_80", two_maps),
+        ("scaled-f16", "scaled", half, "sm_90", None),
+        ("wide-f32", "wide", (), "sm_90", wide),
+        ("wide-f16", "wide", half, "sm_80", wide),
+        ("masked-f16", "masked", half, "sm_80", two_maps),
+        ("masked-f32", "masked", (), "sm_120", two_maps),
+        ("many-maps-f16", "many_maps", half, "sm_80", many_maps),
+        ("bucketed-f16", "bucketed", half, "sm_80", Attention(1, 128, 128)),
+        ("step-f16", "step", half, "sm_90", None),
+    ):
+        yield Program(name, "attention", ATTENTIONS, entry, options, (chip,), attention)
+    yield Program("diff-window", "attention", BENCH, "neighbours", half, ("sm_80",))
+    yield Program("differential-layer", "attention", COST, "adaptive", chips=("sm_80",))
+    yield Program("own-encoder", "attention", OWN, "encoder", chips=("sm_90",))
+
+
 def recurrences():
     size = ("--dim", "H=128")
     yield Program("lstm", "recurrence", BENCH, "lstm_layer", size, CHIPS)
@@ -79,6 +106,7 @@ def recurrences():
 
 
 def others():
+    yield Program("linear-scan", "other", ATTENTIONS, "linear_scan", chips=("sm_80",))
     for element in ("f32", "f16", "bf16"):
         yield Program(f"product-{element}", "other", LAYERS, "projected", ("--float", element),
                       chips_of(element))  # fmt: skip
@@ -98,4 +126,4 @@ def deep():
 
 
 def programs():
-    yield from (*attentions(), *recurrences(), *others(), *deep())
+    yield from (*attentions(), *full(), *recurrences(), *others(), *deep())

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Attentions that take all registers of a thread, in ways of their own, and what steps through
+# a cache or is a scan.
+import attention, cells
+
+# Two queries are computed of one.
+model scaled(q: [H, T, 64], k: [H, S, 64], v: [H, S, 64], a: [H, 64], b: [H, 64], c: [H, 64], d: [H, 64]) -> [H, T, 64] {
+  return scaled_differential(q, k, v, a, b, c, d)
+}
+
+model wide(q1: [H, T, 128], q2: [H, T, 128], k1: [H, S, 128], k2: [H, S, 128], v: [H, S, 128]) -> [H, T, 128] {
+  return differential(q1, q2, k1, k2, v, 0.3)
+}
+
+model masked(q1: [H, T, 64], q2: [H, T, 64], k1: [H, S, 64], k2: [H, S, 64], v: [H, S, 64],
+             m: bool[H, T, S], b: [T, S]) -> [H, T, 64] {
+  return differential(q1, q2, k1, k2, v, 0.3, mask=m, bias=b, causal=true)
+}
+
+model many_maps(q: [H, T, 4*64], k: [H, S, 4*64], v: [H, S, 64], c: [H, T, 4]) -> [H, T, 64] {
+  return mixed_maps(q, k, v, c)
+}
+
+# Many operations make a score.
+model bucketed(q: [H, T, 128], k: [H, S, 128], v: [H, S, 128], table: [H, 32], m: bool[T, S]) -> [H, T, 128] {
+  return bucketed_bias(q, k, v, table, mask=m)
+}
+
+model step(q: [B, 4, T, 64], k: [B, 4, T, 64], v: [B, 4, T, 64], n: i64[]) -> [B, 4, T, 64] {
+  state keys: [B, 4, 1024, 64], values: [B, 4, 1024, 64]
+  keys' = append(keys, k, at=n)
+  values' = append(values, v, at=n)
+  return dot_product(q, keys', values', causal=true, offset=n)
+}
+
+model linear_scan(x: [B, T, 128]) -> [B, T, 128] {
+  param cell: min_gru(H=128)
+  y, _ = scan(cell, x)
+  return y
+}

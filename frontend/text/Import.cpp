@@ -207,7 +207,7 @@ LogicalResult Importer::setAttributes() {
       function.setResultAttr(index, names::state, b.getUnitAttr());
   }
 
-  // The program's own come first: their messages say more.
+  // The program's own come before others: their messages say more.
   llvm::SmallVector<mlir::Attribute> maps, messages;
   for (const SizeEquality &equality : program.equalities) {
     mlir::AffineExpr left = affineSize(equality.left),
@@ -225,6 +225,9 @@ LogicalResult Importer::setAttributes() {
     maps.push_back(mlir::AffineMapAttr::get(affineMap({left, right})));
     messages.push_back(b.getStringAttr(equality.message));
   }
+  maps.insert(maps.begin(), divisors.begin(), divisors.end());
+  messages.insert(messages.begin(), divisorMessages.begin(),
+                  divisorMessages.end());
   maps.append(equalities);
   messages.append(equalityMessages);
   if (!maps.empty()) {

@@ -202,9 +202,9 @@ void Importer::requireDivisor(const Size &size, mlir::AffineExpr divisor) {
       !checkedSizes.try_emplace("divisor " + size.str(), true).second)
     return;
   mlir::AffineExpr one = b.getAffineConstantExpr(1);
-  equalities.push_back(mlir::AffineMapAttr::get(
+  divisors.push_back(mlir::AffineMapAttr::get(
       affineMap({divisor + lackOf(divisor, one), divisor})));
-  equalityMessages.push_back(
+  divisorMessages.push_back(
       b.getStringAttr("a size is divided by " + size.str()));
 }
 

@@ -339,6 +339,9 @@ private:
   /// Sizes that a run must find to be equal beside those that the program
   /// names, with messages.
   llvm::SmallVector<mlir::Attribute> equalities, equalityMessages;
+  /// The same of divisors, which come first of all: other sizes are made of
+  /// the quotients.
+  llvm::SmallVector<mlir::Attribute> divisors, divisorMessages;
   std::map<std::string, bool> checkedSizes;
 };
 

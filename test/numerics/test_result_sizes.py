@@ -50,3 +50,9 @@ def test_quotients(compiler):
     assert library.run(x=x, y=numpy.zeros(2, "f4"))["output"].shape == (3, 2)
     with pytest.raises(GatefoldError, match=r"a size is divided by S \(1 and 0.*S=0 from `y`"):
         library.run(x=x, y=numpy.zeros(0, "f4"))
+    # Before what else is wrong with the quotient.
+    library = compiler.library(
+        "model m(x: [T, 2], y: [S]) -> [T // S, 2] {\n  return x[: T // S]\n}\n"
+    ).prepare({})
+    with pytest.raises(GatefoldError, match="a size is divided by S"):
+        library.run(x=x, y=numpy.zeros(0, "f4"))

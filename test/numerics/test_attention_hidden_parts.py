@@ -36,7 +36,10 @@ PREDICATES = {
     "nothing": ("col < 0", lambda r, c, p, n: (c < 0) & (r < 0)),
     "everything": ("col >= 0", lambda r, c, p, n: (c >= 0) | (r < 0)),
     # The magnitude of the least i32 is itself.
-    "least": ("abs(min(i32(col), -2147483648)) < 0", lambda r, c, p, n: (c >= 0) | (r < 0)),
+    "least": (
+        "abs(min(i32(max(n, -2147483648)), i32(col))) < 0",
+        lambda r, c, p, n: (c + r >= 0) & (n <= -(2**31)),
+    ),
     "either": ("(col < 9) != (row < 50)", lambda r, c, p, n: (c < 9) != (r < 50)),
 }
 # Weights that are no softmax.

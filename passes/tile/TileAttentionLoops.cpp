@@ -202,7 +202,7 @@ void AttentionTiling::findBlock(Value start) {
         reach.first || op.getQuerySegments() ? alignKey(firstOfFirst) : none;
     if (narrowsBlocks)
       std::tie(block.first, endOfLast) =
-          leaveOutHidden(block.first, least(endOfLast, keyCount));
+          leaveOutHidden(block.first, clamp(endOfLast, block.first, keyCount));
     block.end = clamp(endOfLast, block.first, keyCount);
     // Never more than there are, which makes their room known before a run.
     block.columns =

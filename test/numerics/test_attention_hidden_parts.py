@@ -120,6 +120,8 @@ def test_parts(compiler, algorithm):
         (90, 90, [-7, 40]),
         (65, 200, EXTREMES),
         (1, 170, [90, 0]),
+        # Blocks of queries that stand before all keys.
+        (200, 9, [4, 0]),
         (3, 0, [1, 2]),
     ]:
         data = inputs(generator, queries, keys)

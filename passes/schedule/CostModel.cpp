@@ -104,9 +104,11 @@ static bool hasFloats(const RegistersProducts &products) {
 ///            those of 16 bits have a place for each step. D / 2 for each that
 ///            is computed, and two parts of a step
 ///   state:   the maximum and the sum of each map
-///   hiding:  where 16-bit products are hidden or added to, K / 4 for each such
-///            restriction, with addresses, and for each map but the first; of
-///            f32 the rest has room for all but a mask of more than two maps
+///   hiding:  where scores beside 16-bit values are hidden or added to, K / 4
+///   for
+///            each such restriction, with addresses, and for each map but the
+///            first; of f32 the rest has room for all but a mask of more than
+///            two maps
 ///   the rest: addresses, keys and values on their way, of f32 in two parts
 ///
 /// Shared memory holds two stages of K rows of all keys and values, and M rows
@@ -147,9 +149,13 @@ static RegistersNeed needOf(const RegistersProducts &products,
   for (int64_t columns : products.computedQueries)
     queries += columns / 2 + partsOfStep;
   int64_t hiding = 0;
-  if (isFloat && products.hasMask && maps > 2)
+  bool hasHalves = llvm::any_of(products.values,
+                                [](const RegistersProducts::Product &product) {
+                                  return product.bytes == 2;
+                                });
+  if (!hasHalves && products.hasMask && maps > 2)
     hiding = (maps - 2) * blocks.keys / 2;
-  else if (!isFloat && products.restrictions != 0)
+  else if (hasHalves && products.restrictions != 0)
     hiding = (products.restrictions + maps - 1) * blocks.keys / 4 +
              2 * products.restrictions;
   int64_t scores = maps * blocks.keys / 2;

@@ -52,6 +52,8 @@ std::optional<KeyScale> KeyScale::match(GenericOp scale) {
   for (OpOperand *input : scale.getDpsInputOperands())
     if (scale.getMatchingIndexingMap(input).isIdentity() &&
         input->get().getType() == scale.getResult(0).getType() &&
+        // The factors are known from the keys by their value.
+        llvm::count(scale.getInputs(), input->get()) == 1 &&
         isProductWith(scale.getBody(), scale.getMatchingBlockArgument(input)))
       return KeyScale(scale, input->getOperandNumber());
   return std::nullopt;

@@ -250,3 +250,30 @@ func.func @one(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %b: tensor<8xf32>) -> t
   }
   return %y : tensor<?x8xf32>
 }
+
+// -----
+
+#whole = affine_map<(d0, d1) -> (d0, d1)>
+
+// A single key times itself: both factors are the key.
+// CHECK-LABEL: func @square
+func.func @square(%q: tensor<?x8xf32>, %k: tensor<1x8xf32>) -> tensor<?x8xf32> {
+  // CHECK: arith.mulf
+  // CHECK: gf.attention queries(%{{.*}}) keys(%{{.*}}, %{{.*}}) -> tensor<?x8xf32> {
+  // CHECK: gf.row_scores %query, %key_0
+  %e = tensor.empty() : tensor<1x8xf32>
+  %kk = linalg.generic {indexing_maps = [#whole, #whole, #whole], iterator_types = ["parallel", "parallel"]}
+      ins(%k, %k : tensor<1x8xf32>, tensor<1x8xf32>) outs(%e : tensor<1x8xf32>) {
+  ^bb0(%x: f32, %f: f32, %o: f32):
+    %m = arith.mulf %x, %f : f32
+    linalg.yield %m : f32
+  } -> tensor<1x8xf32>
+  %y = gf.attention queries(%q : tensor<?x8xf32>) keys(%k, %kk : tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<?x8xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<1x8xf32>, %kkr: tensor<1x8xf32>, %i: index, %position: index):
+    %s = gf.row_scores %qr, %kkr : tensor<8xf32>, tensor<1x8xf32> -> tensor<1xf32>
+    %p = gf.row_softmax %s : tensor<1xf32>
+    %r = gf.row_values %p, %kr : tensor<1xf32>, tensor<1x8xf32> -> tensor<8xf32>
+    gf.yield %r : tensor<8xf32>
+  }
+  return %y : tensor<?x8xf32>
+}

@@ -15,6 +15,10 @@
 // that block, between barriers of its own. A value has one place and one
 // definition, so a place holds what its value was last; nothing is merged.
 //
+// A kernel's own parameters are constant memory. But what the assembler makes
+// of them in front of a loop it keeps through the calls in it, so parameters
+// that something is computed of behind a call are values, too.
+//
 // What there is no room for stays what it was, and may be spilled.
 //
 //===----------------------------------------------------------------------===//
@@ -71,7 +75,8 @@ private:
   }
   Instruction *findPlace(const Use &use, LoopInfo &loops) const;
   void readAtUses(const WordValue &kept, ArrayRef<Use *> uses, LoopInfo &loops);
-  SmallVector<Use *> findUsesBehindCalls(Instruction &value,
+  SmallVector<Use *> findUsesBehindCalls(Value &value,
+                                         BasicBlock::iterator known,
                                          bool &isReachedWithout) const;
 
   Module &module;
@@ -183,12 +188,13 @@ void Keeper::keepArguments(Function &function) {
   withoutParameters.push_back(&function);
 }
 
-/// Uses that a path from the value comes to through a greedy call. Sets
-/// `isReachedWithout` if one of them has a path without, too.
-SmallVector<Use *> Keeper::findUsesBehindCalls(Instruction &value,
+/// Uses that a path from where the value is known comes to through a greedy
+/// call. Sets `isReachedWithout` if one of them has a path without, too.
+SmallVector<Use *> Keeper::findUsesBehindCalls(Value &value,
+                                               BasicBlock::iterator known,
                                                bool &isReachedWithout) const {
   constexpr unsigned without = 1, behindCall = 2;
-  BasicBlock *home = value.getParent();
+  BasicBlock *home = known->getParent();
   auto behind = [&](BasicBlock::iterator first, BasicBlock::iterator end) {
     return findGreedyCall(make_range(first, end)) != end;
   };
@@ -199,8 +205,7 @@ SmallVector<Use *> Keeper::findUsesBehindCalls(Instruction &value,
     BasicBlock *block = work.pop_back_val();
     unsigned end = begins.lookup(block);
     if (block == home)
-      end = behind(std::next(value.getIterator()), block->end()) ? behindCall
-                                                                 : without;
+      end = behind(known, block->end()) ? behindCall : without;
     else if (hasGreedyCall(*block))
       end = behindCall;
     if (ends.lookup(block) == end)
@@ -221,8 +226,7 @@ SmallVector<Use *> Keeper::findUsesBehindCalls(Instruction &value,
       ways = ends.lookup(merge->getIncomingBlock(use));
     } else {
       BasicBlock *block = user->getParent();
-      auto first =
-          block == home ? std::next(value.getIterator()) : block->begin();
+      auto first = block == home ? known : block->begin();
       ways = behind(first, user->getIterator()) ? behindCall
              : block == home                    ? without
                                                 : begins.lookup(block);
@@ -241,28 +245,41 @@ void Keeper::keepValues(Function &function) {
   values.push_back(std::make_unique<SharedWords>(
       module, (function.getName() + "_kept").str()));
   SharedWords &words = *values.back();
-  SmallVector<Instruction *> candidates;
+  // Values, and where they are known.
+  SmallVector<std::pair<Value *, BasicBlock::iterator>> candidates;
   for (Instruction &instruction : instructions(function))
     if (SharedWords::fits(instruction.getType()) && !instruction.use_empty() &&
         !uniformity.isDivergent(&instruction))
-      candidates.push_back(&instruction);
-  for (Instruction *value : candidates) {
+      candidates.push_back(
+          {&instruction, std::next(instruction.getIterator())});
+  // Last, where room is left.
+  if (function.getCallingConv() == CallingConv::PTX_Kernel)
+    for (Argument &argument : function.args())
+      if (SharedWords::fits(argument.getType()))
+        candidates.push_back(
+            {&argument, function.getEntryBlock().getFirstInsertionPt()});
+  for (auto [value, known] : candidates) {
     // Not all threads need come to what another loop repeats.
+    BasicBlock *block = known->getParent();
     bool isShared = true;
-    for (Loop *loop = loops.getLoopFor(value->getParent()); loop;
+    for (Loop *loop = loops.getLoopFor(block); loop;
          loop = loop->getParentLoop())
       isShared &= hasGreedyCall(*loop);
     bool isReachedWithout = false;
-    SmallVector<Use *> uses = findUsesBehindCalls(*value, isReachedWithout);
+    SmallVector<Use *> uses =
+        findUsesBehindCalls(*value, known, isReachedWithout);
+    // What is passed on is read where it is written.
+    if (isa<Argument>(value))
+      erase_if(uses, [&](Use *use) {
+        return isGreedyCall(*cast<Instruction>(use->getUser()));
+      });
     if (!isShared || uses.empty() || mostWords == 0 ||
         any_of(uses, [&](Use *use) { return uniformity.isDivergentUse(*use); }))
       continue;
     --mostWords;
     WordValue kept = {value, words.getPlace(words.size())};
     readAtUses(kept, uses, loops);
-    BasicBlock *block = value->getParent();
-    auto call = findGreedyCall(
-        make_range(std::next(value->getIterator()), block->end()));
+    auto call = findGreedyCall(make_range(known, block->end()));
     Writes &group =
         writes[call == block->end() ? block->getTerminator() : &*call];
     group.values.push_back(kept);

@@ -17,6 +17,11 @@ model masked(q1: [H, T, 64], q2: [H, T, 64], k1: [H, S, 64], k2: [H, S, 64], v: 
   return differential(q1, q2, k1, k2, v, 0.3, mask=m, bias=b, causal=true)
 }
 
+# The kernel itself computes how far the keys of each block go.
+model ragged(q1: [H, T, 64], q2: [H, T, 64], k1: [H, S, 64], k2: [H, S, 64], v: [H, S, 128], n: i64[H]) -> [H, T, 128] {
+  return differential(q1, q2, k1, k2, v, 0.3, causal=true, lengths=n)
+}
+
 model many_maps(q: [H, T, 4*64], k: [H, S, 4*64], v: [H, S, 64], c: [H, T, 4]) -> [H, T, 64] {
   return mixed_maps(q, k, v, c)
 }

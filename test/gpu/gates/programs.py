@@ -85,6 +85,7 @@ def full():
         ("wide-f16", "wide", half, "sm_80", wide),
         ("masked-f16", "masked", half, "sm_80", two_maps),
         ("masked-f32", "masked", (), "sm_120", two_maps),
+        ("ragged-f32", "ragged", (), "sm_90", Attention(2, 64, 128)),
         ("many-maps-f16", "many_maps", half, "sm_80", many_maps),
         ("bucketed-f16", "bucketed", half, "sm_80", Attention(1, 128, 128)),
         ("step-f16", "step", half, "sm_90", None),

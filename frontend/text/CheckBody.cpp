@@ -148,8 +148,8 @@ Checker::Implementation::checkResults(Body &body, const Item &value) {
     }
     std::string message = what + " is " + checker.describe(found) +
                           ", expected " + describeDeclared(result.type, *shape);
-    auto report = [&] {
-      error(item.range, message).note(result.type.range, "declared here");
+    auto report = [&, place = item.range] {
+      error(place, message).note(result.type.range, "declared here");
     };
     if (tensor.own().size() != shape->size() || tensor.element() != element) {
       report();

@@ -201,8 +201,8 @@ bool Checker::Implementation::splitInitial(
            instance.name.name + "` is " + checker.describe(item) +
            ", expected layers * directions = " + count + " in front")
               .str();
-      auto report = [&] {
-        error(item.range, message).note(instance.name.range, "declared here");
+      auto report = [&, place = item.range] {
+        error(place, message).note(instance.name.range, "declared here");
       };
       if (tensor->own().empty()) {
         report();

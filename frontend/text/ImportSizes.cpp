@@ -74,8 +74,9 @@ LogicalResult Importer::bindSymbols() {
         if (!parts)
           continue;
         symbols[unknown->index] =
-            inPrologue([&, number = number, axis = axis]() -> mlir::Value {
-              b.setLoc(locationOf(input.range));
+            inPrologue([&, number = number, axis = axis,
+                        range = input.range]() -> mlir::Value {
+              b.setLoc(locationOf(range));
               mlir::Value value = mlir::tensor::DimOp::create(
                   b, function.getArgument(number), axis);
               if (!parts->first.isConstant(0))

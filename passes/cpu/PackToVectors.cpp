@@ -76,7 +76,7 @@ void PackKernel::makeCopies(Value panel) {
   auto copyVectors = [&](ArrayRef<Value> masks) {
     builder.loop(zero, termCount, 1, [&](Value k) {
       for (int64_t lane = 0; lane < width; lane += lanes) {
-        ValueRange place{k, builder.add(first, at(lane))};
+        Value place[] = {k, builder.add(first, at(lane))};
         Value value =
             masks.empty()
                 ? vector::LoadOp::create(builder, vectorType, source, place)

@@ -29,18 +29,25 @@ template <int count>
   return total;
 }
 
+// Whatever the build's level is; Clang has no such attribute, and needs none
+// from -O2 on.
+#if defined(__clang__)
+#define GATEFOLD_FASTEST
+#else
+#define GATEFOLD_FASTEST gnu::optimize("O3,no-math-errno"),
+#endif
+
 #if defined(__x86_64__)
-[[gnu::target("avx512f"), gnu::optimize("O3,no-math-errno"),
-  gnu::noinline]] float
+[[ gnu::target("avx512f"), GATEFOLD_FASTEST gnu::noinline ]] float
 wide(int64_t rounds) {
   return multiplyAdd<lanes>(rounds);
 }
-[[gnu::target("avx2,fma"), gnu::optimize("O3"), gnu::noinline]] float
+[[ gnu::target("avx2,fma"), GATEFOLD_FASTEST gnu::noinline ]] float
 medium(int64_t rounds) {
   return multiplyAdd<narrowLanes>(rounds);
 }
 #endif
-[[gnu::optimize("O3"), gnu::noinline]] float narrow(int64_t rounds) {
+[[GATEFOLD_FASTEST gnu::noinline]] float narrow(int64_t rounds) {
   return multiplyAdd<narrowLanes / 2>(rounds);
 }
 

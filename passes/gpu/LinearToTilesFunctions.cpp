@@ -291,9 +291,10 @@ SmallVector<Value> TileFunction::sumParts(Value row, ArrayRef<Strip> strips) {
             [&]() -> SmallVector<Value> {
               return SmallVector<Value>(carried);
             });
-        SmallVector<Value> next(ArrayRef(sums).take_front(count));
-        llvm::append_range(
-            next, multiply(row, strips, at, ArrayRef(sums).drop_front(count)));
+        ArrayRef<Value> known = sums;
+        SmallVector<Value> next(known.take_front(count));
+        llvm::append_range(next,
+                           multiply(row, strips, at, known.drop_front(count)));
         return next;
       }));
 }

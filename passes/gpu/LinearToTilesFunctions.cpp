@@ -33,7 +33,7 @@ static constexpr LinearTile wideTiles[] = {{64, 4, 2, 1}, {16, 1, 8, 1}};
 static constexpr LinearTile smallTiles[] = {{32, 2, 4, 1}, {16, 1, 8, 1}};
 
 // Of a step's few rows and columns each warp has all, and of the terms a part.
-static constexpr int64_t termParts = 8;
+static constexpr int64_t termParts = TargetDescription::productParts;
 static constexpr LinearTile stepTiles[] = {{32, 1, 1, 1, termParts},
                                            {16, 1, 1, 1, termParts}};
 

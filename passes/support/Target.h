@@ -57,9 +57,10 @@ struct TargetDescription {
   static constexpr int64_t warpThreads = 32;
   /// Partial results of a row that is reduced: a warp has 8 of each lane.
   static constexpr int64_t rowPartials = 8 * warpThreads;
-  /// Terms of a product that tensor cores add up in no order of their own, in
-  /// any type.
-  static constexpr int64_t productStep = 32;
+  /// Each 16 terms of a product of f32 belong to one of 8 parts in turn, so that
+  /// the order of a sum begins anew after so many; the steps of 16 bits, which
+  /// are 32, divide them.
+  static constexpr int64_t productParts = 8, productTurn = 16 * productParts;
   /// What gf-keep-sizes takes of a block's shared memory, at most; not in
   /// blockSharedBytes.
   static constexpr int64_t keptSizesBytes = 2 << 10;
@@ -97,7 +98,7 @@ struct TargetDescription {
     return isGpu() ? std::max(step, rowPartials) : step;
   }
   /// The same of what products with an attention's values add up.
-  int64_t getFirstValueStep() const { return isGpu() ? productStep : 1; }
+  int64_t getFirstValueStep() const { return isGpu() ? productTurn : 1; }
 
   /// `native`, `aarch64`, an LLVM processor name such as `x86-64-v3`, or a GPU
   /// such as `sm_80`; caches are those of this machine for `native`, else

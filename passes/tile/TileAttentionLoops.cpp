@@ -50,13 +50,26 @@ static bool isStepOfCache(AttentionOp op, const TargetDescription &target) {
          function.getArgAttr(argument.getArgNumber(), attribute_names::state);
 }
 
+/// The size of a block of keys from the chosen one on that divides what packed
+/// keys begin at a multiple of, or is a multiple of it: no block then begins in
+/// front of the first of them.
+static int64_t roundKeyBlock(int64_t keyBlock, int64_t step,
+                             int64_t firstStep) {
+  keyBlock = llvm::alignTo(keyBlock, step);
+  if (keyBlock >= firstStep)
+    return llvm::alignTo(keyBlock, firstStep);
+  while (keyBlock != 0 && firstStep % keyBlock != 0)
+    keyBlock += step;
+  return keyBlock;
+}
+
 AttentionTiling::AttentionTiling(AttentionOp op, IRRewriter &rewriter,
                                  const TargetDescription &target,
                                  int64_t queryBlock, int64_t keyBlock)
     : op(op), rewriter(rewriter), loc(op.getLoc()), target(target), body(op),
       leadRank(op.getLeadRank()), queryBlock(queryBlock),
-      keyBlock(
-          llvm::alignTo(keyBlock, target.getKeyStep(rewriter.getF32Type()))),
+      keyBlock(roundKeyBlock(keyBlock, target.getKeyStep(rewriter.getF32Type()),
+                             target.getFirstKeyStep(rewriter.getF32Type()))),
       keyStep(target.getFirstKeyStep(rewriter.getF32Type())),
       cutsKeys(!body.getNeedsAllKeys()),
       skipsHidden(cutsKeys && hidesParts(op, body)),

@@ -32,10 +32,9 @@ using namespace gatefold;
 /// them.
 void AttentionTiling::findKeyBlock(const QueryBlock &whole, Value start) {
   Value size = constant(keyBlock);
-  // Keys that no query sees are left out where that moves no element of a row
-  // to another partial result.
-  bool keepsPlaces = keyBlock % keyStep == 0 || keyStep % keyBlock == 0;
-  block.first = keepsPlaces ? greatest(start, whole.first) : start;
+  // Keys that no query sees are left out; no element of a row moves to another
+  // partial result, as both are multiples of the smaller of two steps.
+  block.first = greatest(start, whole.first);
   block.end = least(plus(start, size), whole.end);
   // Never more than in a block, which makes their room known before a run.
   block.columns = getAsOpFoldResult(least(size, minus(block.end, block.first)));

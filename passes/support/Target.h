@@ -57,9 +57,9 @@ struct TargetDescription {
   static constexpr int64_t warpThreads = 32;
   /// Partial results of a row that is reduced: a warp has 8 of each lane.
   static constexpr int64_t rowPartials = 8 * warpThreads;
-  /// Each 16 terms of a product of f32 belong to one of 8 parts in turn, so that
-  /// the order of a sum begins anew after so many; the steps of 16 bits, which
-  /// are 32, divide them.
+  /// Each 16 terms of a product of f32 belong to one of 8 parts in turn, so
+  /// that the order of a sum begins anew after so many; the steps of 16 bits,
+  /// which are 32, divide them.
   static constexpr int64_t productParts = 8, productTurn = 16 * productParts;
   /// What gf-keep-sizes takes of a block's shared memory, at most; not in
   /// blockSharedBytes.

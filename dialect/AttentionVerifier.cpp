@@ -188,54 +188,42 @@ public:
   }
 
   /// `[first of lead..]`, at least one of them, or none where that may be; a
-  /// static 1 stretches.
-  LogicalResult verifyOfFirst(Value value, StringRef name, bool mayBeOne) {
+  /// static 1 stretches. Then `last`, if there is one.
+  LogicalResult verifyOfFirst(Value value, StringRef name, bool mayBeOne,
+                              SharedSize *last = nullptr) {
     if (!value)
       return success();
     RankedTensorType type = tensorType(value);
-    int64_t least = mayBeOne || leadRank == 0 ? 0 : 1;
-    if (type.getRank() < least || type.getRank() > leadRank) {
+    int64_t own = last ? 1 : 0;
+    int64_t least = own + (mayBeOne || leadRank == 0 ? 0 : 1);
+    int64_t most = own + leadRank;
+    if (type.getRank() < least || type.getRank() > most) {
       InFlightDiagnostic error = op.emitOpError()
                                  << "'" << name << "' needs rank " << least;
-      if (least != leadRank)
-        error << " to " << leadRank;
-      return error << ", the first of the leading dimensions, found " << type;
+      if (least != most)
+        error << " to " << most;
+      error << ", the first of the leading dimensions";
+      if (last)
+        error << " and one element for each position";
+      return error << ", found " << type;
     }
     std::string owner = ("'" + name + "'").str();
-    for (auto [size, shared] : llvm::zip(type.getShape(), lead))
+    ArrayRef<int64_t> shape = type.getShape();
+    for (auto [size, shared] : llvm::zip(shape.drop_back(own), lead))
       if (size != 1 && failed(shared.join(op, size, owner)))
         return failure();
-    return success();
-  }
-
-  /// `[first one of lead.., size]`.
-  LogicalResult verifySegments(Value value, StringRef name, SharedSize &size) {
-    if (!value)
-      return success();
-    RankedTensorType type = tensorType(value);
-    int64_t leading = leadRank == 0 ? 0 : 1;
-    int64_t rank = leading + 1;
-    std::string owner = ("'" + name + "'").str();
-    if (type.getRank() != rank)
-      return op.emitOpError()
-             << owner << " needs rank " << rank << ", "
-             << (leading ? "the first leading dimension"
-                         : "no leading dimension")
-             << " and one element for each position, found " << type;
-    if (leading && failed(lead[0].join(op, type.getDimSize(0), owner)))
-      return failure();
-    return size.join(op, type.getDimSize(leading), owner);
+    return last ? last->join(op, shape.back(), owner) : success();
   }
 
   LogicalResult verifyRestrictions() {
-    return failure(
-        failed(verifyMask(op.getMask(), "mask")) ||
-        failed(verifyMask(op.getBias(), "bias")) ||
-        failed(verifyOfFirst(op.getLengths(), "lengths", false)) ||
-        failed(verifyOfFirst(op.getOffset(), "offset", true)) ||
-        failed(verifySegments(op.getQuerySegments(), "query_segments",
-                              queryCount)) ||
-        failed(verifySegments(op.getKeySegments(), "key_segments", keyCount)));
+    return failure(failed(verifyMask(op.getMask(), "mask")) ||
+                   failed(verifyMask(op.getBias(), "bias")) ||
+                   failed(verifyOfFirst(op.getLengths(), "lengths", false)) ||
+                   failed(verifyOfFirst(op.getOffset(), "offset", true)) ||
+                   failed(verifyOfFirst(op.getQuerySegments(), "query_segments",
+                                        false, &queryCount)) ||
+                   failed(verifyOfFirst(op.getKeySegments(), "key_segments",
+                                        false, &keyCount)));
   }
 
 private:

@@ -195,8 +195,8 @@ def Gf_AttentionOp : Gf_Op<"attention", [
     - `window = array<i64: left, right>`: position - left <= j <= position + right
       (-1 for no bound);
     - `lengths`, `[first of lead..]`, one of them or more: j < n;
-    - `query_segments` `[first one of lead.., T]`, `key_segments`
-      `[first one of lead.., S]`: both are equal;
+    - `query_segments` `[first of lead.., T]`, `key_segments` `[first of lead.., S]`,
+      one of them or more: both are equal;
     - `mask`, bool `[lead.., T, S]`, right-aligned, static 1 stretches: true;
     - `bias`, `[lead.., T, S]` likewise: added to the argument of each softmax;
       -inf hides.

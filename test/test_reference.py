@@ -291,6 +291,7 @@ def test_what_is_not_compiled(tmp_path):
         text, line, column = place_of(code(written))
         write_texts(tmp_path, {"m.gf": text})
         gatefold("check", "m.gf", folder=tmp_path)
-        said = gatefold("compile", "m.gf", "--emit", "import", folder=tmp_path, fails=True).stderr
+        options = ("--entry", "m", "--emit", "import")
+        said = gatefold("compile", "m.gf", *options, folder=tmp_path, fails=True).stderr
         assert said.startswith(f"m.gf:{line}:{column}: error: not compiled yet: {code(what)}\n"), said
         assert f"\nhint: {code(hint)}\n" in said

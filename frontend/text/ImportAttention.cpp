@@ -100,20 +100,13 @@ LogicalResult Importer::visit(const AttentionNode &node) {
   addUnread(queries, Size(node.querySymbol));
   addUnread(keys, hasNoKeys ? Size(1) : Size(node.keySymbol));
 
-  mlir::FailureOr<mlir::Value> lengths = perSequence(
-      node, node.lengths, node.lead, "lengths", 0, node.lead.size());
-  mlir::FailureOr<mlir::Value> querySegments =
-      perSequence(node, node.querySegments, node.lead, "segments", 1);
-  mlir::FailureOr<mlir::Value> keySegments =
-      perSequence(node, node.keySegments, node.lead, "segments", 1);
-  mlir::FailureOr<mlir::Value> offset =
-      perSequence(node, node.offset, node.lead, "offset", 0, node.lead.size());
-  if (failed(lengths) || failed(querySegments) || failed(keySegments) ||
-      failed(offset))
-    return failure();
+  mlir::Value lengths = perSequence(node.lengths, node.lead);
+  mlir::Value querySegments = perSequence(node.querySegments, node.lead, 1);
+  mlir::Value keySegments = perSequence(node.keySegments, node.lead, 1);
+  mlir::Value offset = perSequence(node.offset, node.lead);
   if (node.lengths && !knownSize(node.lengths) &&
       !isBounded(node.lengths, node.keySize, /*inclusive=*/true))
-    *lengths = checkedLengths(node, *lengths, node.lead, node.keySize);
+    lengths = checkedLengths(node, lengths, node.lead, node.keySize);
   mlir::Value mask = node.mask ? get(node.mask) : mlir::Value();
   mlir::Value bias = node.bias ? get(node.bias) : mlir::Value();
 
@@ -200,7 +193,7 @@ LogicalResult Importer::visit(const AttentionNode &node) {
     if (value)
       place.assign(value);
   };
-  if (hasNoKeys && !*offset) {
+  if (hasNoKeys && !offset) {
     // S - T, which the operation would count with its one key.
     std::optional<Size> first = Size::subtract(Size(), resolve(node.querySize));
     if (!first)
@@ -211,15 +204,15 @@ LogicalResult Importer::visit(const AttentionNode &node) {
     b.setInsertionPoint(operation);
     mlir::Value number =
         arith::IndexCastOp::create(b, b.getI64Type(), sizeValue(*first));
-    *offset = filled({Element::I64, {}}, number);
+    offset = filled({Element::I64, {}}, number);
   }
-  give(operation.getOffsetMutable(), *offset);
+  give(operation.getOffsetMutable(), offset);
   if (!hasNoKeys) {
-    give(operation.getLengthsMutable(), *lengths);
+    give(operation.getLengthsMutable(), lengths);
     give(operation.getMaskMutable(), mask);
     give(operation.getBiasMutable(), bias);
-    give(operation.getQuerySegmentsMutable(), *querySegments);
-    give(operation.getKeySegmentsMutable(), *keySegments);
+    give(operation.getQuerySegmentsMutable(), querySegments);
+    give(operation.getKeySegmentsMutable(), keySegments);
     operation.setCausal(node.causal);
     if (node.window)
       operation.setWindow(llvm::ArrayRef<int64_t>{

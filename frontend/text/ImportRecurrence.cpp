@@ -37,35 +37,28 @@ LogicalResult Importer::importBody(const Graph &body,
   return success();
 }
 
-mlir::FailureOr<mlir::Value>
-Importer::perSequence(const Node &node, Value value, llvm::ArrayRef<Size> lead,
-                      llvm::StringRef name, unsigned ownRank,
-                      unsigned mostLeading) {
+mlir::Value Importer::perSequence(Value value, llvm::ArrayRef<Size> lead,
+                                  unsigned ownRank) {
   if (!value)
-    return mlir::Value();
+    return {};
   // What was stretched to the whole lead may depend on its first dimensions
   // alone.
   unsigned rank = value.type().rank();
+  Shape own(llvm::ArrayRef(value.type().shape).take_back(ownRank));
   unsigned leading = std::min<size_t>(lead.size(), 1);
   while (rank > leading + ownRank && value.node->kind == Node::Kind::Broadcast)
     value = value.node->operands[0];
   Shape shape(rank - value.type().rank(), Size(1));
   llvm::append_range(shape, value.type().shape);
-  for (unsigned i = leading; i < std::min(rank - ownRank, mostLeading); ++i)
+  for (unsigned i = leading; i < rank - ownRank; ++i)
     if (!shape[i].isConstant(1))
       leading = i + 1;
   Shape kept(shape.begin(), shape.begin() + std::min(leading, rank - ownRank));
-  for (unsigned i = kept.size(); i < rank; ++i) {
-    if (i >= rank - ownRank)
-      kept.push_back(shape[i]);
-    else if (!shape[i].isConstant(1))
-      return refuse(node, "`" + name + "=` of more than one leading dimension",
-                    "make one of them: `reshape(x, (A*B, T, D))`");
-  }
+  kept.append(shape.end() - ownRank, shape.end());
   // One for all is one for each.
   TensorType full{value.type().element, {}};
   full.shape.append(lead.begin(), lead.begin() + leading);
-  full.shape.append(kept.end() - ownRank, kept.end());
+  llvm::append_range(full.shape, own);
   if (isScalar(value))
     return filled(full, scalar(value));
   mlir::Value given = reshape(get(value), value.type().shape, kept);
@@ -163,14 +156,11 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
              index);
     return success();
   }
-  mlir::FailureOr<mlir::Value> lengths =
-      perSequence(node, node.lengths, lead, "lengths", 0, lead.size());
-  if (failed(lengths))
-    return failure();
+  mlir::Value lengths = perSequence(node.lengths, lead);
   // Lengths that are known were compared as sizes.
   if (node.lengths && !knownSize(node.lengths) &&
       !isBounded(node.lengths, time, /*inclusive=*/true))
-    *lengths = checkedLengths(node, *lengths, lead, time);
+    lengths = checkedLengths(node, lengths, lead, time);
 
   Values sequences, initials, resetStates;
   llvm::SmallVector<TensorType> yielded;
@@ -196,9 +186,9 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
     type.shape.push_back(time);
     resets = broadcast(node.resets, type);
   }
-  mlir::Value ended = endedSteps(*lengths, lead, time);
+  mlir::Value ended = endedSteps(lengths, lead, time);
   if (ended) {
-    *lengths = mlir::Value();
+    lengths = mlir::Value();
     sequences.push_back(ended);
     if (resets)
       resets = withoutResets(resets, ended, lead, time);
@@ -230,7 +220,7 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
   llvm::SmallVector<Finding> found, *outerFindings = findings;
   findings = &found;
   auto recurrence = gatefold::RecurrenceOp::create(
-      b, outputTypes, sequences, initials, *lengths, resets, resetStates, steps,
+      b, outputTypes, sequences, initials, lengths, resets, resetStates, steps,
       node.timeAxis, node.reverse,
       [&](mlir::OpBuilder &nested, mlir::Location, mlir::ValueRange stepValues,
           mlir::ValueRange stateValues) {
@@ -265,7 +255,7 @@ LogicalResult Importer::visit(const RecurrenceNode &node) {
     ofSteps.shape.push_back(time);
     outputTypes.append(found.size(), typeOf(ofSteps));
     auto whole = gatefold::RecurrenceOp::create(
-        b, outputTypes, sequences, initials, *lengths, resets, resetStates,
+        b, outputTypes, sequences, initials, lengths, resets, resetStates,
         steps, node.timeAxis, node.reverse);
     whole.getBody().takeBody(recurrence.getBody());
     recurrence.erase();

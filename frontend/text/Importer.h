@@ -292,11 +292,11 @@ private:
   /// Resets, false where a sequence takes no step.
   mlir::Value withoutResets(mlir::Value resets, mlir::Value ended,
                             llvm::ArrayRef<Size> lead, const Size &time);
-  /// Lengths as the gf operations want them: one for each index of the first
-  /// leading dimensions, of one unless there may be more.
-  mlir::FailureOr<mlir::Value>
-  perSequence(const Node &node, Value value, llvm::ArrayRef<Size> lead,
-              llvm::StringRef name, unsigned ownRank, unsigned mostLeading = 1);
+  /// Lengths, offsets and segments as the gf operations want them: one for each
+  /// index of the first leading dimensions that they change along, of one at
+  /// least, then `ownRank` dimensions. Null if there are none.
+  mlir::Value perSequence(Value value, llvm::ArrayRef<Size> lead,
+                          unsigned ownRank = 0);
 
   const Program &program;
   Diagnostics &diagnostics;

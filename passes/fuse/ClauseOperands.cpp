@@ -2,7 +2,7 @@
 //===- ClauseOperands.cpp - Operands of an attention's clauses ------------===//
 //
 // Numbers that the region has for a query, a key or all of them become tensors
-// over the first leading dimension, as clauses have them.
+// over the first leading dimensions, as clauses have them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,30 +23,45 @@ Value ClauseOperands::operandOf(Value capture) {
   return op->getOperand(cast<BlockArgument>(capture).getArgNumber());
 }
 
-/// Whether a capture changes along the first leading dimension.
-bool ClauseOperands::hasFirst(Value capture) {
-  return op.getLeadRank() > 0 &&
-         op.getLeadAxis(cast<BlockArgument>(capture).getArgNumber(), 0);
-}
-
-/// Whether a capture changes along no other.
-bool ClauseOperands::isOfSequences(Value capture) {
-  ArrayRef<int64_t> shape = tensorType(operandOf(capture)).getShape();
-  return llvm::all_of(shape.drop_front(hasFirst(capture)),
-                      [](int64_t size) { return size == 1; });
-}
-
-/// Such a capture as one number for each index of the first leading dimension,
-/// or for all.
-Value ClauseOperands::ofSequences(Value capture) {
-  Value operand = operandOf(capture);
-  int64_t rank = tensorType(operand).getRank();
+/// An operand whose first `operandLead` dimensions align at the right with the
+/// leading ones, as a tensor over the first of these that it changes along. The
+/// rest, 1s and last its positions if it has any, becomes one dimension; at
+/// least one leading dimension stands in front of it, if there are any.
+Value ClauseOperands::alignFirst(Value operand, int64_t operandLead,
+                                 bool hasPositions) {
+  ArrayRef<int64_t> shape = tensorType(operand).getShape();
+  int64_t rank = shape.size(), leadRank = op.getLeadRank();
+  int64_t kept = operandLead;
+  while (kept > 0 && shape[kept - 1] == 1)
+    --kept;
+  // Axes of 1 behind those that are kept go.
   SmallVector<ReassociationIndices> groups;
-  if (hasFirst(capture))
-    groups.push_back(llvm::to_vector(llvm::seq<int64_t>(0, rank)));
-  if (rank == int64_t(groups.size()))
+  for (int64_t axis = 0; axis < kept; ++axis)
+    groups.push_back({axis});
+  if (hasPositions)
+    groups.emplace_back();
+  if (!groups.empty())
+    for (int64_t axis = kept; axis < rank; ++axis)
+      groups.back().push_back(axis);
+  if (rank != int64_t(groups.size()))
+    operand = tensor::CollapseShapeOp::create(rewriter, loc, operand, groups);
+  // One in front of them stretches.
+  int64_t missing = kept > 0       ? leadRank - operandLead
+                    : hasPositions ? std::min<int64_t>(leadRank, 1)
+                                   : 0;
+  if (missing == 0)
     return operand;
-  return tensor::CollapseShapeOp::create(rewriter, loc, operand, groups);
+  RankedTensorType type = tensorType(operand);
+  SmallVector<int64_t> wholeShape(missing, 1);
+  llvm::append_range(wholeShape, type.getShape());
+  SmallVector<OpFoldResult> sizes(missing, rewriter.getIndexAttr(1));
+  llvm::append_range(sizes, tensor::getMixedSizes(rewriter, loc, operand));
+  groups.assign(type.getRank(), {});
+  for (int64_t axis = 0, e = wholeShape.size(); axis < e; ++axis)
+    groups[std::max<int64_t>(axis - missing, 0)].push_back(axis);
+  return tensor::ExpandShapeOp::create(
+      rewriter, loc, RankedTensorType::get(wholeShape, type.getElementType()),
+      operand, groups, sizes);
 }
 
 /// Whether the number can be computed before the attention.
@@ -57,23 +72,12 @@ bool ClauseOperands::isComputable(const IndexSum &sum) {
       return false;
     if (op.getBody().isAncestor(number.getParentRegion()) &&
         (++captures > 1 ||
-         !llvm::is_contained(op.getCaptureArguments(), number) ||
-         !isOfSequences(number)))
+         !llvm::is_contained(op.getCaptureArguments(), number)))
       return false;
     if (std::abs(times) > 1)
       return false;
   }
   return true;
-}
-
-/// The size of the first leading dimension.
-OpFoldResult ClauseOperands::findFirstSize() {
-  unsigned operands = op.getBody().getNumArguments() - 2;
-  for (unsigned operand = 0; operand < operands; ++operand)
-    if (std::optional<int64_t> axis = op.getLeadAxis(operand, 0))
-      return tensor::getMixedSize(rewriter, loc, op->getOperand(operand),
-                                  *axis);
-  return rewriter.getIndexAttr(1);
 }
 
 /// The number as a tensor, of lengths between 0 and the number of keys.
@@ -105,17 +109,19 @@ Value ClauseOperands::compute(const IndexSum &sum, bool ofLengths) {
   int64_t timesTensor = 0;
   for (auto [number, times] : sum.numbers) {
     if (op.getBody().isAncestor(number.getParentRegion())) {
-      tensor = ofSequences(number);
+      Value operand = operandOf(number);
+      tensor = alignFirst(operand, tensorType(operand).getRank(), false);
       timesTensor = times;
       continue;
     }
     base = plus(rewriter, base, number, times);
   }
   SmallVector<OpFoldResult> sizes;
-  if (ofLengths && op.getLeadRank() != 0)
-    sizes = {findFirstSize()};
-  else if (tensor)
+  if (tensor)
     sizes = tensor::getMixedSizes(rewriter, loc, tensor);
+  // Lengths are one for each sequence at least; a 1 stretches.
+  if (ofLengths && sizes.empty() && op.getLeadRank() != 0)
+    sizes = {rewriter.getIndexAttr(1)};
   Value none = constant(0), most;
   if (ofLengths) {
     Value keys = op.getKeys().front();
@@ -153,34 +159,14 @@ Value ClauseOperands::compute(const IndexSum &sum, bool ofLengths) {
       .getResult(0);
 }
 
-/// A number of each query or key as a tensor: for each index of the first
-/// leading dimension, if there are any; null if it changes along others.
+/// A number of each query or key as a tensor.
 Value ClauseOperands::ofPositions(Value argument) {
   Value operand = operandOf(argument);
   ArrayRef<int64_t> shape = tensorType(operand).getShape();
-  int64_t rank = shape.size();
-  bool isFirst = hasFirst(argument);
-  int64_t last = rank - 1;
-  for (int64_t axis = isFirst ? 1 : 0; axis < last; ++axis)
-    if (shape[axis] != 1)
-      return {};
-  // Axes of 1 go.
-  SmallVector<ReassociationIndices> groups;
-  if (isFirst) {
-    groups.push_back({0});
-    groups.push_back(llvm::to_vector(llvm::seq<int64_t>(1, rank)));
-  } else {
-    groups.push_back(llvm::to_vector(llvm::seq<int64_t>(0, rank)));
-  }
-  if (rank != int64_t(groups.size()))
-    operand = tensor::CollapseShapeOp::create(rewriter, loc, operand, groups);
-  if (isFirst || op.getLeadRank() == 0)
-    return operand;
-  SmallVector<OpFoldResult> sizes = {
-      findFirstSize(), tensor::getMixedSize(rewriter, loc, operand, 0)};
-  Value empty = tensor::EmptyOp::create(rewriter, loc, sizes,
-                                        tensorType(operand).getElementType());
-  return linalg::BroadcastOp::create(rewriter, loc, operand, empty,
-                                     ArrayRef<int64_t>{0})
-      ->getResult(0);
+  int64_t operandLead = shape.size() - 1;
+  // Of keys, [lead.., T, S].
+  if (llvm::is_contained(op.getPairArguments(), argument) &&
+      shape[--operandLead] != 1)
+    return {};
+  return alignFirst(operand, operandLead, /*hasPositions=*/true);
 }

@@ -21,21 +21,19 @@ public:
       : op(op), rewriter(rewriter), loc(op.getLoc()) {}
 
   /// Whether a sum without indices is known before the attention, as one number
-  /// for all or for each index of the first leading dimension.
+  /// for all or for each index of the leading dimensions.
   bool isComputable(const IndexSum &sum);
   /// Such a sum: as a length between 0 and the number of keys, or as an offset.
   mlir::Value compute(const IndexSum &sum, bool ofLengths);
   /// A number of each query or key, which is an argument of the region, for
-  /// each index of the first leading dimension, if there are any; null if it
-  /// changes along others.
+  /// each index of the first leading dimensions, of one at least if there are
+  /// any; null if it is one of a query and a key.
   mlir::Value ofPositions(mlir::Value argument);
 
 private:
   mlir::Value operandOf(mlir::Value argument);
-  bool hasFirst(mlir::Value argument);
-  bool isOfSequences(mlir::Value capture);
-  mlir::Value ofSequences(mlir::Value capture);
-  mlir::OpFoldResult findFirstSize();
+  mlir::Value alignFirst(mlir::Value operand, int64_t operandLead,
+                         bool hasPositions);
 
   AttentionOp op;
   mlir::RewriterBase &rewriter;

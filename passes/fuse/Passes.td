@@ -253,8 +253,8 @@ def RaiseVisibility : Pass<"gf-raise-visibility", "::mlir::func::FuncOp"> {
     %p = gf.row_softmax %s : tensor<?xf32>
     ```
 
-    n may be any sum of sizes and of numbers that are one for each sequence. Terms of a
-    conjunction count each, and `|query - key| <= w` is two of them. Not where hidden keys
+    n may be any sum of sizes and of numbers that are one for each leading index. Terms of
+    a conjunction count each, and `|query - key| <= w` is two of them. Not where hidden keys
     matter to something else in the row, or where clauses of the kind are there already.
   }];
   let dependentDialects = [

@@ -47,6 +47,9 @@ private:
   /// the leading ones of the results; one of size 1 stretches.
   SmallVector<FixedIndex> fixLead(Value operand, int64_t operandLead,
                                   ValueRange lead);
+  /// Indices of the dimensions of a tensor that are the first leading ones, all
+  /// but the last `ownRank`; one of size 1 stretches.
+  SmallVector<Value> prefixOf(Value tensor, ValueRange lead, int64_t ownRank);
   /// The element of a tensor over the first leading dimensions.
   Value ofPrefix(Value tensor, ValueRange lead);
   /// offset + distance, or as far away where that lies beyond all keys: a
@@ -81,13 +84,19 @@ SmallVector<FixedIndex> AttentionLowering::fixLead(Value operand,
   return fixed;
 }
 
-Value AttentionLowering::ofPrefix(Value tensor, ValueRange lead) {
-  SmallVector<Value> indices(lead.take_front(rankOf(tensor)));
+SmallVector<Value> AttentionLowering::prefixOf(Value tensor, ValueRange lead,
+                                               int64_t ownRank) {
+  SmallVector<Value> indices(lead.take_front(rankOf(tensor) - ownRank));
   for (auto [index, size] :
        llvm::zip(indices, cast<RankedTensorType>(tensor.getType()).getShape()))
     if (size == 1)
       index = constant(0);
-  return tensor::ExtractOp::create(rewriter, loc, tensor, indices);
+  return indices;
+}
+
+Value AttentionLowering::ofPrefix(Value tensor, ValueRange lead) {
+  return tensor::ExtractOp::create(rewriter, loc, tensor,
+                                   prefixOf(tensor, lead, 0));
 }
 
 static int64_t saturatingSubtract(int64_t left, int64_t right) {
@@ -172,12 +181,13 @@ AttentionLowering::makeContext(ValueRange lead, Value query, Value &position) {
   context.reachEnd = greatest(reachEnd, context.reachFirst);
 
   Value segment;
+  SmallVector<Value> keyIndices;
   if (op.getQuerySegments()) {
-    SmallVector<Value> indices(
-        lead.take_front(rankOf(op.getQuerySegments()) - 1));
+    SmallVector<Value> indices = prefixOf(op.getQuerySegments(), lead, 1);
     indices.push_back(query);
     segment = tensor::ExtractOp::create(rewriter, loc, op.getQuerySegments(),
                                         indices);
+    keyIndices = prefixOf(op.getKeySegments(), lead, 1);
   }
 
   Value empty = tensor::EmptyOp::create(
@@ -197,8 +207,7 @@ AttentionLowering::makeContext(ValueRange lead, Value query, Value &position) {
                 builder, loc, arith::CmpIPredicate::slt, key, end);
             Value seen = arith::AndIOp::create(builder, loc, behind, before);
             if (segment) {
-              SmallVector<Value> indices(
-                  lead.take_front(rankOf(op.getKeySegments()) - 1));
+              SmallVector<Value> indices(keyIndices);
               indices.push_back(key);
               Value other = tensor::ExtractOp::create(
                   builder, loc, op.getKeySegments(), indices);

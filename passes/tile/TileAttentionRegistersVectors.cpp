@@ -225,10 +225,11 @@ Value AttentionRegisters::readPair(Value tensor) {
 }
 
 Value AttentionRegisters::readSegments(Value tensor, bool isOfQueries) {
-  int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
+  auto type = cast<RankedTensorType>(tensor.getType());
   SmallVector<FixedIndex> fixed;
-  for (int64_t dim = 0; dim + 1 < rank; ++dim)
-    fixed.emplace_back(dim, lead[dim]);
+  for (int64_t dim = 0; dim + 1 < type.getRank(); ++dim)
+    fixed.emplace_back(dim,
+                       type.getDimSize(dim) == 1 ? constant(0) : lead[dim]);
   Value part = takeSlice(rewriter, loc, tensor, fixed);
   if (isOfQueries)
     return read(part, block.start, {}, queryBlock, 1);

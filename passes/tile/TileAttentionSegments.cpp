@@ -21,7 +21,11 @@ Value AttentionTiling::takeSegments(Value segments, Value first,
                                     OpFoldResult count) {
   auto type = cast<RankedTensorType>(segments.getType());
   int64_t rank = type.getRank();
-  SmallVector<OpFoldResult> offsets(lead.begin(), lead.begin() + rank - 1);
+  SmallVector<OpFoldResult> offsets;
+  for (int64_t dim = 0; dim + 1 < rank; ++dim)
+    offsets.push_back(type.getDimSize(dim) == 1
+                          ? OpFoldResult(rewriter.getIndexAttr(0))
+                          : OpFoldResult(lead[dim]));
   SmallVector<OpFoldResult> sizes(rank, rewriter.getIndexAttr(1));
   SmallVector<OpFoldResult> strides(rank, rewriter.getIndexAttr(1));
   offsets.push_back(first);

@@ -454,8 +454,19 @@ func.func @offset_rank(%q: tensor<3x4x8xf32>, %k: tensor<3x5x8xf32>, %n: tensor<
 // -----
 
 func.func @segments_rank(%q: tensor<3x4x8xf32>, %k: tensor<3x5x8xf32>, %s: tensor<4xi64>, %t: tensor<3x5xi64>) {
-  // expected-error @+1 {{'query_segments' needs rank 2, the first leading dimension and one element for each position, found 'tensor<4xi64>'}}
+  // expected-error @+1 {{'query_segments' needs rank 2, the first of the leading dimensions and one element for each position, found 'tensor<4xi64>'}}
   %o = gf.attention queries(%q : tensor<3x4x8xf32>) keys(%k : tensor<3x5x8xf32>) query_segments(%s : tensor<4xi64>) key_segments(%t : tensor<3x5xi64>) -> tensor<3x4x8xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<5x8xf32>, %row: index, %position: index):
+    gf.yield %qr : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @segments_of_heads(%q: tensor<3x6x4x8xf32>, %k: tensor<3x6x5x8xf32>, %s: tensor<3x4xi64>, %t: tensor<3x2x5xi64>) {
+  // expected-error @+1 {{leading dimension 1 is 2 in 'key_segments', but 6 in result #0}}
+  %o = gf.attention queries(%q : tensor<3x6x4x8xf32>) keys(%k : tensor<3x6x5x8xf32>) query_segments(%s : tensor<3x4xi64>) key_segments(%t : tensor<3x2x5xi64>) -> tensor<3x6x4x8xf32> {
   ^row(%qr: tensor<8xf32>, %kr: tensor<5x8xf32>, %row: index, %position: index):
     gf.yield %qr : tensor<8xf32>
   }

@@ -71,11 +71,12 @@ func.func @one_head(%q: tensor<?x8xf32>, %k: tensor<5x8xf32>, %n: tensor<i32>, %
   return %o#0, %o#1 : tensor<?x5xf32>, tensor<?x2x3xf32>
 }
 
-// Lengths and offsets of each head.
+// Lengths, offsets and segments of each head.
 // CHECK-LABEL: func @of_heads
-func.func @of_heads(%q: tensor<3x6x4x8xf32>, %k: tensor<3x1x5x8xf32>, %n: tensor<3x6xi64>, %o: tensor<1x6xi64>) -> tensor<3x6x4x8xf32> {
-  // CHECK: lengths(%{{.*}} : tensor<3x6xi64>) offset(%{{.*}} : tensor<1x6xi64>)
-  %y = gf.attention queries(%q : tensor<3x6x4x8xf32>) keys(%k : tensor<3x1x5x8xf32>) lengths(%n : tensor<3x6xi64>) offset(%o : tensor<1x6xi64>) -> tensor<3x6x4x8xf32> {
+func.func @of_heads(%q: tensor<3x6x4x8xf32>, %k: tensor<3x1x5x8xf32>, %n: tensor<3x6xi64>, %o: tensor<1x6xi64>, %qs: tensor<3x6x4xi64>, %ks: tensor<1x5xi64>) -> tensor<3x6x4x8xf32> {
+  // CHECK: lengths(%{{.*}} : tensor<3x6xi64>) offset(%{{.*}} : tensor<1x6xi64>) query_segments(%{{.*}} : tensor<3x6x4xi64>) key_segments(%{{.*}} : tensor<1x5xi64>)
+  %y = gf.attention queries(%q : tensor<3x6x4x8xf32>) keys(%k : tensor<3x1x5x8xf32>) lengths(%n : tensor<3x6xi64>) offset(%o : tensor<1x6xi64>)
+      query_segments(%qs : tensor<3x6x4xi64>) key_segments(%ks : tensor<1x5xi64>) -> tensor<3x6x4x8xf32> {
   ^row(%qr: tensor<8xf32>, %kr: tensor<5x8xf32>, %row: index, %position: index):
     %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<5x8xf32> -> tensor<5xf32>
     %p = gf.row_softmax %s : tensor<5xf32>

@@ -83,14 +83,48 @@ func.func @window(%q: tensor<2x?x4xf32>, %k: tensor<2x?x4xf32>, %n: tensor<2xi32
   return %y : tensor<2x?x4xf32>
 }
 
+// Lengths and documents of each head, and of the second leading dimension alone.
+// REMARK: looked at: lengths segments"
+// CHECK-LABEL: func @of_heads
+// CHECK-SAME: %[[A:[^:]*]]: tensor<3x2x?xi64>, %[[B:[^:]*]]: tensor<2x1x?xi64>, %[[N:[^:]*]]: tensor<3x2xi32>
+func.func @of_heads(%q: tensor<3x2x?x4xf32>, %k: tensor<3x2x?x4xf32>, %a: tensor<3x2x?xi64>, %b: tensor<2x1x?xi64>, %n: tensor<3x2xi32>) -> tensor<3x2x?x4xf32> {
+  // CHECK: %[[LENGTHS:.*]] = linalg.generic {{.*}} ins(%[[N]] : tensor<3x2xi32>)
+  // CHECK: %[[KEYS:.*]] = tensor.expand_shape %{{.*}} {{\[\[}}0, 1], [2]] output_shape [1, 2, %{{.*}}] : tensor<2x?xi64> into tensor<1x2x?xi64>
+  // CHECK: gf.attention {{.*}} lengths(%[[LENGTHS]] : tensor<3x2xi64>) query_segments(%[[A]] : tensor<3x2x?xi64>) key_segments(%[[KEYS]] : tensor<1x2x?xi64>) ->
+  // CHECK-NOT: arith.cmpi
+  // CHECK: return
+  %c2 = arith.constant 2 : index
+  %count = tensor.dim %b, %c2 : tensor<2x1x?xi64>
+  %y = gf.attention queries(%q, %a : tensor<3x2x?x4xf32>, tensor<3x2x?xi64>) keys(%k : tensor<3x2x?x4xf32>)
+      pairs(%b : tensor<2x1x?xi64>) captures(%n : tensor<3x2xi32>) -> tensor<3x2x?x4xf32> {
+  ^row(%qr: tensor<4xf32>, %ar: tensor<i64>, %kr: tensor<?x4xf32>, %br: tensor<?xi64>, %nr: tensor<i32>, %row: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<?x4xf32> -> tensor<?xf32>
+    %e = tensor.empty(%count) : tensor<?xi1>
+    %w = linalg.generic {indexing_maps = [#key, #one, #one, #key], iterator_types = ["parallel"]}
+        ins(%br, %ar, %nr : tensor<?xi64>, tensor<i64>, tensor<i32>) outs(%e : tensor<?xi1>) {
+    ^bb0(%x: i64, %z: i64, %l: i32, %o: i1):
+      %same = arith.cmpi eq, %x, %z : i64
+      %j = linalg.index 0 : index
+      %length = arith.index_cast %l : i32 to index
+      %before = arith.cmpi slt, %j, %length : index
+      %both = arith.andi %same, %before : i1
+      linalg.yield %both : i1
+    } -> tensor<?xi1>
+    %p = gf.row_softmax %s where(%w : tensor<?xi1>) : tensor<?xf32>
+    %y = gf.row_values %p, %kr : tensor<?xf32>, tensor<?x4xf32> -> tensor<4xf32>
+    gf.yield %y : tensor<4xf32>
+  }
+  return %y : tensor<3x2x?x4xf32>
+}
+
 // Documents, of the keys of all sequences alike.
 // REMARK: looked at: segments"
 // CHECK-LABEL: func @documents
 // CHECK-SAME: %[[A:[^:]*]]: tensor<3x1x?xi64>, %[[B:[^:]*]]: tensor<?xi64>
 func.func @documents(%q: tensor<3x2x?x4xf32>, %k: tensor<3x2x?x4xf32>, %a: tensor<3x1x?xi64>, %b: tensor<?xi64>) -> tensor<3x2x?x4xf32> {
   // CHECK: %[[QUERIES:.*]] = tensor.collapse_shape %[[A]] {{\[\[}}0], [1, 2]] : tensor<3x1x?xi64> into tensor<3x?xi64>
-  // CHECK: %[[KEYS:.*]] = linalg.broadcast ins(%{{.*}} : tensor<?xi64>) outs(%{{.*}} : tensor<3x?xi64>) dimensions = [0]
-  // CHECK: gf.attention {{.*}} query_segments(%[[QUERIES]] : tensor<3x?xi64>) key_segments(%[[KEYS]] : tensor<3x?xi64>) ->
+  // CHECK: %[[KEYS:.*]] = tensor.expand_shape %{{.*}} {{\[\[}}0, 1]] output_shape [1, %{{.*}}] : tensor<?xi64> into tensor<1x?xi64>
+  // CHECK: gf.attention {{.*}} query_segments(%[[QUERIES]] : tensor<3x?xi64>) key_segments(%[[KEYS]] : tensor<1x?xi64>) ->
   // CHECK-NOT: arith.cmpi
   %c0 = arith.constant 0 : index
   %count = tensor.dim %b, %c0 : tensor<?xi64>

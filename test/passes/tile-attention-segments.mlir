@@ -30,3 +30,23 @@ func.func @packed(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %of_q: tensor<?xi64>
   }
   return %y : tensor<?x8xf32>
 }
+
+// Of each head, with keys that all sequences have alike.
+// CHECK-LABEL: func @of_heads
+// CHECK-SAME: %[[Q:.*]]: tensor<?x2x?x8xf32>, %[[K:.*]]: tensor<?x2x?x8xf32>, %[[OF_Q:.*]]: tensor<?x2x?xi64>, %[[OF_K:.*]]: tensor<1x2x?xi64>
+func.func @of_heads(%q: tensor<?x2x?x8xf32>, %k: tensor<?x2x?x8xf32>, %of_q: tensor<?x2x?xi64>, %of_k: tensor<1x2x?xi64>) -> tensor<?x2x?x8xf32> {
+  // CHECK: tensor.extract_slice %[[OF_Q]][%[[B:[^,]*]], %[[H:[^,]*]], %{{[^,]*}}] [1, 1, %
+  // CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]
+  // CHECK: tensor.extract_slice %[[OF_K]][0, %[[H]], 0] [1, 1, %
+  // CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]
+  // CHECK: gf.linear
+  // CHECK: arith.cmpi eq
+  %y = gf.attention queries(%q : tensor<?x2x?x8xf32>) keys(%k : tensor<?x2x?x8xf32>) query_segments(%of_q : tensor<?x2x?xi64>) key_segments(%of_k : tensor<1x2x?xi64>) attributes {gf.algorithm = "resident", gf.query_block = 24 : i64} -> tensor<?x2x?x8xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
+    %p = gf.row_softmax %s : tensor<?xf32>
+    %y = gf.row_values %p, %kr : tensor<?xf32>, tensor<?x8xf32> -> tensor<8xf32>
+    gf.yield %y : tensor<8xf32>
+  }
+  return %y : tensor<?x2x?x8xf32>
+}

@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/Unicode.h"
+#include <numeric>
 #include <tuple>
 
 using namespace gatefold::text;
@@ -223,18 +224,19 @@ static StringRef nameOf(Severity severity) {
 /// In order of file and position, each once.
 static std::vector<const Diagnostic *>
 inOrder(const std::deque<Diagnostic> &diagnostics) {
-  std::vector<const Diagnostic *> order;
-  for (const Diagnostic &diagnostic : diagnostics)
-    order.push_back(&diagnostic);
   auto place = [](const Diagnostic *diagnostic) {
     return std::make_pair(diagnostic->range.file, diagnostic->range.begin);
   };
-  llvm::stable_sort(order, [&](const Diagnostic *a, const Diagnostic *b) {
-    return place(a) < place(b);
+  std::vector<size_t> order(diagnostics.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  llvm::sort(order, [&](size_t a, size_t b) {
+    return std::make_pair(place(&diagnostics[a]), a) <
+           std::make_pair(place(&diagnostics[b]), b);
   });
   // At one place stand few, so that comparing each with each is cheap.
   std::vector<const Diagnostic *> once;
-  for (const Diagnostic *diagnostic : order) {
+  for (size_t number : order) {
+    const Diagnostic *diagnostic = &diagnostics[number];
     bool known = false;
     for (size_t i = once.size();
          !known && i-- > 0 && place(once[i]) == place(diagnostic);)

@@ -119,7 +119,7 @@ std::optional<Size> Size::multiply(const Size &a, const Size &b) {
       Term term{*product, left.factors};
       term.factors.insert(term.factors.end(), right.factors.begin(),
                           right.factors.end());
-      llvm::stable_sort(term.factors, [](const AtomRef &x, const AtomRef &y) {
+      llvm::sort(term.factors, [](const AtomRef &x, const AtomRef &y) {
         return compareAtoms(*x, *y) < 0;
       });
       terms.push_back(std::move(term));

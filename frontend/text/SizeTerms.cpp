@@ -74,8 +74,8 @@ int gatefold::text::compareTerms(llvm::ArrayRef<Size::Term> a,
 }
 
 std::optional<Terms> gatefold::text::normalise(Terms terms) {
-  llvm::stable_sort(terms, [](const Size::Term &a, const Size::Term &b) {
-    return compareFactors(a.factors, b.factors) < 0;
+  llvm::sort(terms, [](const Size::Term &a, const Size::Term &b) {
+    return compareTerms(a, b) < 0;
   });
   Terms sum;
   for (Size::Term &term : terms) {

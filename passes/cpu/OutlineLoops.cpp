@@ -59,6 +59,7 @@ struct OutlineLoops : gatefold::impl::OutlineLoopsBase<OutlineLoops> {
     ModuleOp module = getOperation();
     struct Candidate {
       int64_t size;
+      size_t number;
       OutlinedOperation outlined;
       /// Loops around it.
       SmallVector<Operation *> outer;
@@ -72,10 +73,11 @@ struct OutlineLoops : gatefold::impl::OutlineLoopsBase<OutlineLoops> {
       for (auto parent = loop->getParentOfType<scf::ForOp>(); parent;
            parent = parent->getParentOfType<scf::ForOp>())
         outer.push_back(parent);
-      candidates.push_back({size, {loop, "gatefold_loop"}, outer});
+      candidates.push_back(
+          {size, candidates.size(), {loop, "gatefold_loop"}, outer});
     });
-    llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
-      return a.size > b.size;
+    llvm::sort(candidates, [](const Candidate &a, const Candidate &b) {
+      return std::pair(-a.size, a.number) < std::pair(-b.size, b.number);
     });
     // Larger ones first, so that what lies in one that goes goes with it.
     SymbolTable symbols(module);

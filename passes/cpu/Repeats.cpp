@@ -164,6 +164,7 @@ std::optional<Repeat> Row::makeRepeat(unsigned length,
   }
   if (repeat.occurrences.size() < 2)
     return std::nullopt;
+  repeat.place = sorted.front();
   repeat.size = sizes[sorted.front() + length] - sizes[sorted.front()];
   return repeat;
 }
@@ -184,8 +185,9 @@ SmallVector<Repeat> Row::findRepeats() const {
   for (const auto &[_, places] : single)
     add(1, places);
   // Where as much is saved, the longer one has fewer calls.
-  llvm::stable_sort(repeats, [](const Repeat &a, const Repeat &b) {
-    return std::pair(a.saved(), a.size) > std::pair(b.saved(), b.size);
+  llvm::sort(repeats, [](const Repeat &a, const Repeat &b) {
+    return std::tuple(-a.saved(), -a.size, a.place) <
+           std::tuple(-b.saved(), -b.size, b.place);
   });
   return repeats;
 }

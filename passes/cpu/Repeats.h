@@ -21,6 +21,8 @@ struct Repeat {
   llvm::SmallVector<Stretch> occurrences;
   /// Operations of one, with those nested in it.
   int64_t size;
+  /// Where the first one begins, among all operations.
+  unsigned place;
   /// Operations that all but one of the occurrences hold.
   int64_t saved() const { return size * (int64_t(occurrences.size()) - 1); }
 };

@@ -208,8 +208,10 @@ Result<std::string> safetensorsHead(
     std::vector<size_t> &order) {
   order.resize(tensors.size());
   std::iota(order.begin(), order.end(), size_t(0));
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return elementBytes(tensors[a].element) > elementBytes(tensors[b].element);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    size_t first = elementBytes(tensors[a].element),
+           second = elementBytes(tensors[b].element);
+    return first != second ? first > second : a < b;
   });
   // Joined by hand: an ordered nlohmann object looks each new key up among all
   // the old ones.

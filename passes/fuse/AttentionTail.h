@@ -15,6 +15,15 @@
 
 namespace gatefold {
 
+/// A tensor that holds a row for each leading index and query, in any order and
+/// merged in any way.
+struct RowTensor {
+  /// Leading dimensions, queries, then the dimensions of a row.
+  TensorAxes axes;
+  /// The sizes of these, none of which is 1.
+  llvm::SmallVector<int64_t> row;
+};
+
 /// What follows an attention and computes one query's row of its results from
 /// that row alone.
 class AttentionTail {
@@ -25,6 +34,7 @@ public:
   /// In the order of the program; each reads results of the attention or of
   /// others.
   llvm::ArrayRef<mlir::Operation *> getOperations() const { return operations; }
+  bool isRow(mlir::Value value) const { return rows.contains(value); }
   /// Null if the first `count` operations leave one result in place of one of
   /// the attention's, or why they do not.
   const char *whyNot(unsigned count) const;
@@ -35,37 +45,40 @@ public:
   void replace(AttentionOp built, unsigned count);
 
 private:
-  bool isRow(mlir::Value value) const { return rows.contains(value); }
-  bool canSink(mlir::Operation *next) const;
-  bool canSinkGeneric(mlir::linalg::GenericOp generic) const;
-  void findHeads();
-  bool hasRows(mlir::RankedTensorType type) const;
-  /// Sizes behind the queries.
-  llvm::ArrayRef<int64_t> getRest(mlir::Value value) const;
-  /// The loops over leading dimensions and queries, by those of the result.
-  std::optional<llvm::SmallVector<unsigned>>
-  findRowLoops(mlir::linalg::GenericOp generic) const;
-  RowOperand findPlaces(mlir::linalg::GenericOp generic,
-                        mlir::OpOperand *operand) const;
-  RowOperand splitHeads(RowOperand operand) const;
-  bool isOuterSize(mlir::Value value, mlir::Operation *user) const;
+  /// Of each loop of an operation on rows, the axes that it runs over; along
+  /// the row it is `alongRow`.
+  using LoopAxes = llvm::SmallVector<DimensionAxes>;
+  int64_t alongRow() const { return leadRank + 1; }
+
+  int64_t getSize(const RowTensor &tensor, int64_t axis) const;
+  bool addRows(mlir::Operation *next);
+  bool addView(mlir::Operation *view);
+  bool addGeneric(mlir::linalg::GenericOp generic);
+  std::optional<LoopAxes> findLoops(mlir::linalg::GenericOp generic) const;
+  bool canRead(mlir::linalg::GenericOp generic, const LoopAxes &loops) const;
+  bool canRepeatBody(mlir::linalg::GenericOp generic,
+                     const LoopAxes &loops) const;
+  std::optional<RowTensor> findResult(mlir::linalg::GenericOp generic,
+                                      mlir::OpOperand *init,
+                                      const LoopAxes &loops) const;
+  RowOperand findOperand(mlir::linalg::GenericOp generic,
+                         mlir::OpOperand *operand, const LoopAxes &loops) const;
+  std::optional<int64_t> getOuterAxis(mlir::Value value,
+                                      mlir::Operation *user) const;
   bool isUsedOutside(mlir::Value value, unsigned count) const;
   llvm::SmallVector<mlir::Value> findLeaving(unsigned count) const;
-  void replaceSize(mlir::tensor::DimOp dim);
+  void replaceSize(mlir::tensor::DimOp dim, int64_t axis);
   void repeat(mlir::linalg::GenericOp generic, AttentionOp built,
               mlir::IRMapping &mapping);
-  mlir::Value repeatInit(mlir::Value init, AttentionOp built,
+  mlir::Value repeatInit(mlir::linalg::GenericOp generic, mlir::OpOperand *init,
                          mlir::IRMapping &mapping);
 
   AttentionOp op;
   mlir::IRRewriter &rewriter;
   unsigned leadRank;
-  /// Leading dimensions and queries, of which some may stand together, as
-  /// grouped heads, and their sizes so.
-  llvm::SmallVector<mlir::ReassociationIndices> outer;
-  llvm::SmallVector<int64_t> outerShape;
   llvm::SmallVector<mlir::Operation *> operations;
-  llvm::DenseSet<mlir::Value> rows;
+  llvm::DenseMap<mlir::Value, RowTensor> rows;
+  llvm::DenseMap<mlir::Operation *, LoopAxes> loopsOf;
 };
 
 } // namespace gatefold

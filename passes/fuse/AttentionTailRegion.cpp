@@ -3,7 +3,7 @@
 //
 // The operations that follow an attention, on its rows: their loops over
 // leading dimensions and queries are the attention's own, and dimensions of 1
-// are gone.
+// are gone. So are views, which say where rows are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,65 +18,30 @@ static RankedTensorType tensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// The operand, with heads as the attention has them.
-RowOperand AttentionTail::splitHeads(RowOperand operand) const {
-  RowOperand split = {operand.tensor, {}, leadRank};
-  RankedTensorType type = tensorType(operand.tensor);
-  ArrayRef<int64_t> leads = tensorType(AttentionOp(op).getResult(0)).getShape();
-  SmallVector<OpFoldResult> sizes,
-      all = tensor::getMixedSizes(rewriter, operand.tensor.getLoc(),
-                                  operand.tensor);
-  SmallVector<int64_t> shape;
-  SmallVector<ReassociationIndices> groups;
-  for (auto [dim, place] : llvm::enumerate(operand.places)) {
-    groups.emplace_back();
-    bool isOuter = place != RowOperand::unit && place < int64_t(outer.size());
-    ArrayRef<int64_t> parts;
-    if (isOuter)
-      parts = outer[place];
-    bool isSplit = parts.size() > 1;
-    for (unsigned part = 0; part < (isSplit ? parts.size() : 1); ++part) {
-      groups.back().push_back(shape.size());
-      shape.push_back(isSplit ? leads[parts[part]] : type.getDimSize(dim));
-      sizes.push_back(isSplit ? rewriter.getIndexAttr(shape.back()) : all[dim]);
-      split.places.push_back(isOuter ? parts[part]
-                             : place == RowOperand::unit
-                                 ? place
-                                 : place - int64_t(outer.size()) + leadRank +
-                                       1);
-    }
-  }
-  if (shape.size() != operand.places.size())
-    split.tensor = tensor::ExpandShapeOp::create(
-        rewriter, operand.tensor.getLoc(),
-        RankedTensorType::get(shape, type.getElementType()), operand.tensor,
-        groups, sizes);
-  for (auto [size, place] : llvm::zip(shape, split.places))
-    if (size == 1)
-      place = RowOperand::unit;
-  return split;
-}
-
 /// What an operation on rows begins from.
-Value AttentionTail::repeatInit(Value init, AttentionOp built,
+Value AttentionTail::repeatInit(GenericOp generic, OpOperand *init,
                                 IRMapping &mapping) {
-  if (Value row = mapping.lookupOrNull(init))
+  if (Value row = mapping.lookupOrNull(init->get()))
     return row;
-  RankedTensorType type = tensorType(init);
-  Location loc = init.getLoc();
-  auto fill = init.getDefiningOp<linalg::FillOp>();
-  Value sized = fill ? fill.getOutputs()[0] : init;
-  SmallVector<OpFoldResult> sizes;
-  SmallVector<OpFoldResult> known;
+  Location loc = generic.getLoc();
+  auto fill = init->get().getDefiningOp<linalg::FillOp>();
+  Value sized = fill ? fill.getOutputs()[0] : init->get();
+  SmallVector<OpFoldResult> known, sizes;
   if (auto empty = sized.getDefiningOp<tensor::EmptyOp>())
     known = empty.getMixedSizes();
-  for (int64_t dim = outer.size(); dim < type.getRank(); ++dim)
-    if (type.getDimSize(dim) != 1)
-      sizes.push_back(known.empty()
-                          ? rewriter.getIndexAttr(type.getDimSize(dim))
-                          : known[dim]);
-  Value row =
-      tensor::EmptyOp::create(rewriter, loc, sizes, type.getElementType());
+  const RowTensor &result = rows.find(generic.getTiedOpResult(init))->second;
+  for (auto [dim, axes] : llvm::enumerate(result.axes))
+    for (int64_t axis : axes) {
+      if (axis < alongRow())
+        continue;
+      int64_t size = result.row[axis - alongRow()];
+      if (size != 1)
+        sizes.push_back(ShapedType::isDynamic(size)
+                            ? known[dim]
+                            : OpFoldResult(rewriter.getIndexAttr(size)));
+    }
+  Value row = tensor::EmptyOp::create(rewriter, loc, sizes,
+                                      getElementTypeOrSelf(init->get()));
   if (fill)
     row = linalg::FillOp::create(rewriter, loc, fill.value(), row).getResult(0);
   return row;
@@ -85,28 +50,26 @@ Value AttentionTail::repeatInit(Value init, AttentionOp built,
 /// The operation on the attention's row.
 void AttentionTail::repeat(GenericOp generic, AttentionOp built,
                            IRMapping &mapping) {
-  SmallVector<unsigned> rowLoops = *findRowLoops(generic);
-  SmallVector<int64_t> ranges = generic.getStaticLoopRanges();
+  const LoopAxes &loops = loopsOf.find(generic)->second;
   SmallVector<utils::IteratorType> kinds;
-  SmallVector<AffineExpr> loops;
   llvm::SmallDenseMap<unsigned, unsigned> numbers;
-  for (auto [loop, kind] : llvm::enumerate(generic.getIteratorTypesArray())) {
-    bool isGone = llvm::is_contained(rowLoops, loop) || ranges[loop] == 1;
-    loops.push_back(isGone ? rewriter.getAffineConstantExpr(0)
-                           : rewriter.getAffineDimExpr(kinds.size()));
-    if (!isGone) {
+  for (auto [loop, kind] : llvm::enumerate(generic.getIteratorTypesArray()))
+    if (llvm::is_contained(loops[loop], alongRow())) {
       numbers[loop] = kinds.size();
       kinds.push_back(kind);
     }
-  }
   // Of an operand, the dimensions that run along the row.
   auto rowMap = [&](OpOperand *operand) {
     SmallVector<AffineExpr> results;
     AffineMap map = generic.getMatchingIndexingMap(operand);
-    for (AffineExpr expression : map.getResults())
+    ArrayRef<int64_t> shape;
+    if (auto type = dyn_cast<RankedTensorType>(operand->get().getType()))
+      shape = type.getShape();
+    for (auto [expression, size] : llvm::zip(map.getResults(), shape))
       if (auto loop = dyn_cast<AffineDimExpr>(expression);
-          loop && numbers.contains(loop.getPosition()))
-        results.push_back(loops[loop.getPosition()]);
+          loop && size != 1 && numbers.contains(loop.getPosition()))
+        results.push_back(
+            rewriter.getAffineDimExpr(numbers.lookup(loop.getPosition())));
     return AffineMap::get(kinds.size(), 0, results, rewriter.getContext());
   };
   SmallVector<Value> inputs, inits;
@@ -116,8 +79,7 @@ void AttentionTail::repeat(GenericOp generic, AttentionOp built,
     Value row = mapping.lookupOrNull(operand->get());
     if (!row && isa<RankedTensorType>(operand->get().getType())) {
       OpBuilder::InsertionGuard guard(rewriter);
-      rewriter.setInsertionPoint(built);
-      row = splitHeads(findPlaces(generic, operand)).addTo(rewriter, built);
+      row = findOperand(generic, operand, loops).addTo(rewriter, built);
     }
     if (!row)
       row = operand->get();
@@ -131,7 +93,7 @@ void AttentionTail::repeat(GenericOp generic, AttentionOp built,
     bool isMade = isa_and_present<tensor::EmptyOp, linalg::FillOp>(made) ||
                   !generic.payloadUsesValueFromOperand(&init);
     if (isMade) {
-      inits.push_back(repeatInit(init.get(), built, mapping));
+      inits.push_back(repeatInit(generic, &init, mapping));
       maps.push_back(rowMap(&init));
     } else {
       inits.push_back(add(&init));
@@ -149,15 +111,15 @@ void AttentionTail::repeat(GenericOp generic, AttentionOp built,
             builder.clone(operation, inner);
             continue;
           }
-          unsigned loop = index.getDim();
+          ArrayRef<int64_t> axes = loops[index.getDim()];
           Value place;
-          if (loop == rowLoops.back())
-            place = built.getRowArgument();
-          else if (auto number = numbers.find(loop); number != numbers.end())
-            place = linalg::IndexOp::create(builder, index.getLoc(),
-                                            number->second);
-          else
+          if (axes.empty())
             place = arith::ConstantIndexOp::create(builder, index.getLoc(), 0);
+          else if (axes[0] == leadRank)
+            place = built.getRowArgument();
+          else
+            place = linalg::IndexOp::create(builder, index.getLoc(),
+                                            numbers.lookup(index.getDim()));
           inner.map(index.getResult(), place);
         }
       });
@@ -176,7 +138,7 @@ AttentionOp AttentionTail::build(unsigned count) {
     }
   SmallVector<int64_t> shape(
       tensorType(op.getResult(0)).getShape().take_front(leadRank + 1));
-  llvm::append_range(shape, getRest(leaving));
+  llvm::append_range(shape, rows.find(leaving)->second.row);
   types.push_back(RankedTensorType::get(shape, getElementTypeOrSelf(leaving)));
 
   Operation *copy = Operation::create(
@@ -197,7 +159,7 @@ AttentionOp AttentionTail::build(unsigned count) {
     if (auto generic = dyn_cast<GenericOp>(inner))
       repeat(generic, built, mapping);
     else
-      // Dimensions of 1 are no dimensions of a row.
+      // Its rows are those of what it shows.
       mapping.map(inner->getResult(0), mapping.lookup(inner->getOperand(0)));
   }
   SmallVector<Value> values;
@@ -210,16 +172,11 @@ AttentionOp AttentionTail::build(unsigned count) {
 }
 
 /// By the size that an operand of the attention has.
-void AttentionTail::replaceSize(tensor::DimOp dim) {
-  int64_t number = *dim.getConstantIndex();
-  RankedTensorType type = tensorType(dim.getSource());
+void AttentionTail::replaceSize(tensor::DimOp dim, int64_t axis) {
   rewriter.setInsertionPoint(dim);
-  OpFoldResult size = rewriter.getIndexAttr(type.getDimSize(number));
-  // Heads that stand together have known sizes.
-  bool isOwn = dim.getSource().getDefiningOp() == op.getOperation();
-  if (type.isDynamicDim(number))
-    size = *op.reifyDimOfResult(rewriter, 0,
-                                isOwn ? number : outer[number].front());
+  OpFoldResult size = rewriter.getIndexAttr(getOuterSize(op, axis));
+  if (ShapedType::isDynamic(getOuterSize(op, axis)))
+    size = *op.reifyDimOfResult(rewriter, 0, axis);
   rewriter.replaceOp(
       dim, getValueOrCreateConstantIndexOp(rewriter, dim.getLoc(), size));
 }
@@ -234,20 +191,17 @@ void AttentionTail::replace(AttentionOp built, unsigned count) {
     if (isUsedOutside(result, count))
       replaced.emplace_back(result, built.getResult(next++));
   Value made = built.getResult(next);
-  if (made.getType() != leaving.getType()) {
-    SmallVector<ReassociationIndices> groups = outer;
-    for (int64_t dim = leadRank + 1; dim < tensorType(made).getRank(); ++dim)
-      groups.push_back({dim});
-    rewriter.setInsertionPointAfter(built);
-    made = tensor::CollapseShapeOp::create(rewriter, built.getLoc(),
-                                           leaving.getType(), made, groups);
-  }
+  rewriter.setInsertionPointAfter(built);
+  made = mergeAxes(
+      rewriter, built.getLoc(), made,
+      llvm::to_vector(llvm::seq<int64_t>(0, tensorType(made).getRank())),
+      rows.find(leaving)->second.axes, tensorType(leaving));
   replaced.emplace_back(leaving, made);
   for (Operation *inner : gone)
     for (Value result : inner->getResults())
       for (Operation *user : llvm::to_vector(result.getUsers()))
-        if (isOuterSize(result, user))
-          replaceSize(cast<tensor::DimOp>(user));
+        if (std::optional<int64_t> axis = getOuterAxis(result, user))
+          replaceSize(cast<tensor::DimOp>(user), *axis);
   for (auto [from, to] : replaced)
     rewriter.replaceAllUsesWith(from, to);
   for (Operation *inner : llvm::reverse(gone))

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- FoldKeyScales.cpp - Scales of the keys on the query ----------------===//
 //
+// A scale of the queries, as in q = split_heads(linear(x) * 0.125), is done in
+// the rows, on the same elements, and meets there what comes of the keys.
+//
 // Each term of a score is a product of three numbers, q[d] * (k[j, d] * b[d]),
 // and becomes (q[d] * b[d]) * k[j, d]. The keys are then what was given, for
 // all maps that scale them differently.
@@ -25,9 +28,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
-#include "passes/fuse/KeyScale.h"
+#include "passes/fuse/OperandScale.h"
 #include "passes/fuse/Passes.h"
-#include "passes/fuse/RowOperands.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_FOLDKEYSCALES
@@ -55,9 +57,10 @@ private:
   static remark::RemarkOpts options() {
     return remark::RemarkOpts::name("key-scale").category("gf-fold-key-scales");
   }
-  void miss(GenericOp scale, const char *reason);
+  void miss(GenericOp scale, const char *reason, const char *scaled = "keys");
   bool foldInside(GenericOp scale);
   bool foldOutside(BlockArgument keys);
+  bool foldQuery(unsigned number);
   bool areProductsAlone(Value keys);
   void scaleQueries(const KeyScale &scale, Value keys, Value given,
                     ArrayRef<Value> factors, ArrayRef<AffineMap> maps);
@@ -70,10 +73,11 @@ private:
 };
 } // namespace
 
-void KeyScaleFold::miss(GenericOp scale, const char *reason) {
+void KeyScaleFold::miss(GenericOp scale, const char *reason,
+                        const char *scaled) {
   if (missed.insert(scale).second)
     remark::missed(scale.getLoc(), options())
-        << (std::string("scale of the keys stays: ") + reason);
+        << (std::string("scale of the ") + scaled + " stays: " + reason);
 }
 
 /// Whether nothing but scores reads the keys.
@@ -134,11 +138,11 @@ Value KeyScaleFold::joinScales(RowScoresOp scores, Value factor) {
   RowOperand operand = {product, {}, op.getLeadRank()};
   int64_t seen = tensorType(factor).getRank(), lead = rank - seen;
   for (int64_t dim = 0; dim < lead; ++dim)
-    operand.places.push_back(tensorType(product).getDimSize(dim) == 1
-                                 ? RowOperand::unit
-                                 : operand.leadRank - lead + dim);
+    operand.axes.push_back(tensorType(product).getDimSize(dim) == 1
+                               ? DimensionAxes()
+                               : DimensionAxes{operand.leadRank - lead + dim});
   for (int64_t dim = 0; dim < seen; ++dim)
-    operand.places.push_back(operand.leadRank + 1 + dim);
+    operand.axes.push_back({operand.leadRank + 1 + dim});
   BlockArgument joined = operand.addTo(rewriter, op);
   rewriter.setInsertionPoint(scores);
   Value scaled = multiply({query, joined});
@@ -215,109 +219,65 @@ bool KeyScaleFold::foldInside(GenericOp generic) {
   return true;
 }
 
-/// A scale of whole tensors before the attention, behind which there may be
-/// other orders of the dimensions.
+/// A scale of whole keys before the attention.
 bool KeyScaleFold::foldOutside(BlockArgument keys) {
   unsigned number = keys.getArgNumber();
-  Value operand = op->getOperand(number), value = operand;
-  if (tensorType(keys).getRank() != 2)
+  std::optional<OperandScale> found = OperandScale::find(op, number);
+  if (!found)
     return false;
-  // Of each dimension of `value`: that of the operand.
-  SmallVector<int64_t> dims =
-      llvm::to_vector(llvm::seq<int64_t>(0, tensorType(operand).getRank()));
-  SmallVector<Operation *> views;
-  while (Operation *made = value.getDefiningOp()) {
-    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(made)) {
-      auto wide = findWideDims(expand);
-      if (!wide)
-        return false;
-      dims = llvm::map_to_vector(*wide, [&](int64_t dim) { return dims[dim]; });
-      value = expand.getSrc();
-    } else if (auto transpose = dyn_cast<linalg::TransposeOp>(made)) {
-      SmallVector<int64_t> before(dims.size());
-      for (auto [dim, from] : llvm::enumerate(transpose.getPermutation()))
-        before[from] = dims[dim];
-      dims = before;
-      value = transpose.getInput();
-    } else {
-      break;
-    }
-    views.push_back(made);
-  }
-  auto generic = value.getDefiningOp<GenericOp>();
-  std::optional<KeyScale> scale;
-  if (!generic || !(scale = KeyScale::match(generic)))
-    return false;
-  // A dimension of 1 may stand where a loop of 1 does.
-  int64_t operandLead = tensorType(operand).getRank() - 2;
-  unsigned leadRank = op.getLeadRank();
-  SmallVector<RowOperand> operands;
-  SmallVector<AffineMap> maps;
-  for (OpOperand *input : generic.getDpsInputOperands()) {
-    RowOperand factor = {input->get(), {}, leadRank};
-    AffineMap map = generic.getMatchingIndexingMap(input);
-    bool isRow = false;
-    for (auto [dim, expression] : llvm::enumerate(map.getResults())) {
-      if (tensorType(factor.tensor).getDimSize(dim) == 1) {
-        factor.places.push_back(RowOperand::unit);
-        continue;
-      }
-      auto loop = dyn_cast<AffineDimExpr>(expression);
-      if (!loop)
-        return false;
-      int64_t place = dims[loop.getPosition()];
-      isRow |= place == operandLead + 1;
-      factor.places.push_back(
-          place > operandLead ? leadRank + 1 : leadRank - operandLead + place);
-    }
-    maps.push_back(AffineMap::get(
-        1, 0,
-        isRow ? ArrayRef<AffineExpr>{rewriter.getAffineDimExpr(0)}
-              : ArrayRef<AffineExpr>{},
-        rewriter.getContext()));
-    operands.push_back(factor);
-  }
-  unsigned loopOfKeys = 0;
-  for (auto [loop, dim] : llvm::enumerate(dims))
-    if (dim == operandLead)
-      loopOfKeys = loop;
-  if (scale->variesAlong(loopOfKeys)) {
+  GenericOp generic = found->getOperation();
+  if (found->variesAlongKeys()) {
     miss(generic, "it is another one for each key");
     return false;
   }
-  auto isOwn = [&](Value read) {
-    return llvm::all_of(read.getUses(), [&](OpOperand &use) {
-      return isa<tensor::DimOp>(use.getOwner()) ||
-             llvm::is_contained(views, use.getOwner()) ||
-             (use.getOwner() == op && use.getOperandNumber() == number);
-    });
-  };
-  if (!areProductsAlone(keys) || !isOwn(generic.getResult(0)) ||
-      !llvm::all_of(
-          views, [&](Operation *view) { return isOwn(view->getResult(0)); })) {
+  if (!areProductsAlone(keys) || found->hasOtherReader()) {
     miss(generic, "the scaled keys are read elsewhere too");
     return false;
   }
-  for (RowOperand &factor : operands)
-    if (factor.tensor != scale->getKeys() && !factor.isOrdered())
-      return false;
-
-  Value given = scale->getKeys();
-  rewriter.replaceAllUsesWith(generic.getResult(0), given);
+  if (!found->canFold())
+    return false;
   SmallVector<Value> factors;
-  for (RowOperand &factor : operands)
-    factors.push_back(
-        factor.tensor == given ? Value() : Value(factor.addTo(rewriter, op)));
+  SmallVector<AffineMap> maps;
+  found->fold(rewriter, factors, maps);
   keys = op.getBody().getArgument(number);
-  scaleQueries(*scale, keys, keys, factors, maps);
+  scaleQueries(found->getScale(), keys, keys, factors, maps);
   remark::passed(generic.getLoc(), options())
       << "scale of the keys, before the attention, moved to the query";
   rewriter.eraseOp(generic);
   return true;
 }
 
+/// A scale of whole queries before the attention.
+bool KeyScaleFold::foldQuery(unsigned number) {
+  std::optional<OperandScale> found = OperandScale::find(op, number);
+  if (!found || found->isOfQueryElements() || !found->canFold())
+    return false;
+  GenericOp generic = found->getOperation();
+  if (found->hasOtherReader()) {
+    miss(generic, "the scaled queries are read elsewhere too", "queries");
+    return false;
+  }
+  SmallVector<Value> factors;
+  SmallVector<AffineMap> maps;
+  found->fold(rewriter, factors, maps);
+  rewriter.setInsertionPointToStart(&op.getBody().front());
+  Value query = op.getBody().getArgument(number);
+  SmallVector<OpOperand *> uses =
+      llvm::map_to_vector(query.getUses(), [](OpOperand &use) { return &use; });
+  Value scaled = found->getScale().scaleQuery(rewriter, query, factors, maps);
+  for (OpOperand *use : uses)
+    rewriter.modifyOpInPlace(use->getOwner(), [&] { use->set(scaled); });
+  remark::passed(generic.getLoc(), options())
+      << "scale of the queries, before the attention, done in its rows";
+  rewriter.eraseOp(generic);
+  return true;
+}
+
 unsigned KeyScaleFold::run() {
   unsigned count = 0;
+  for (unsigned query = 0, end = op.getQueries().size(); query < end; ++query)
+    while (foldQuery(query))
+      ++count;
   bool changes = true;
   while (changes) {
     changes = false;

@@ -121,21 +121,3 @@ std::optional<std::pair<Value, Value>> gatefold::matchRowProduct(Value value) {
     return std::nullopt;
   return std::pair(generic.getInputs()[0], generic.getInputs()[1]);
 }
-
-std::optional<SmallVector<int64_t>>
-gatefold::findWideDims(tensor::ExpandShapeOp expand) {
-  SmallVector<int64_t> wide;
-  for (const ReassociationIndices &group : expand.getReassociationIndices()) {
-    int64_t found = group.front();
-    unsigned count = 0;
-    for (int64_t dim : group)
-      if (expand.getResultType().getDimSize(dim) != 1) {
-        found = dim;
-        ++count;
-      }
-    if (count > 1)
-      return std::nullopt;
-    wide.push_back(found);
-  }
-  return wide;
-}

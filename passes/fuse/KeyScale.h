@@ -21,6 +21,7 @@ public:
   /// Of an operation on whole tensors, or on keys in the region.
   static std::optional<KeyScale> match(mlir::linalg::GenericOp scale);
 
+  mlir::linalg::GenericOp getOperation() const { return scale; }
   mlir::Block *getBody() const {
     return mlir::linalg::GenericOp(scale).getBody();
   }
@@ -46,11 +47,6 @@ private:
 /// The two factors of a product of rows, element by element.
 std::optional<std::pair<mlir::Value, mlir::Value>>
 matchRowProduct(mlir::Value value);
-
-/// Of each dimension of the source the one of the result that is as long, where
-/// others are 1; none where a dimension is split.
-std::optional<llvm::SmallVector<int64_t>>
-findWideDims(mlir::tensor::ExpandShapeOp expand);
 
 } // namespace gatefold
 

@@ -267,7 +267,7 @@ def RaiseVisibility : Pass<"gf-raise-visibility", "::mlir::func::FuncOp"> {
 }
 
 def FoldKeyScales : Pass<"gf-fold-key-scales", "::mlir::func::FuncOp"> {
-  let summary = "Elementwise scales of the keys on the query";
+  let summary = "Elementwise scales of queries and keys, on the row of the query";
   let description = [{
     Where keys are multiplied element by element by what is the same for all of them, the
     query is multiplied instead:
@@ -277,7 +277,8 @@ def FoldKeyScales : Pass<"gf-fold-key-scales", "::mlir::func::FuncOp"> {
     So keys are read as they were given, once for all maps that differ by scales alone, and
     are scaled nowhere. The scale is a number, a row for all or for each head or sequence, or
     one of the query's own; it stands in the attention's region or, on whole tensors, before
-    the attention.
+    the attention and before heads are split. There a scale of the queries moves into the
+    rows as well, where both meet.
 
     ```mlir
     %qa = linalg.generic { mulf } ins(%q, %a : tensor<8xf32>, tensor<8xf32>)
@@ -288,8 +289,8 @@ def FoldKeyScales : Pass<"gf-fold-key-scales", "::mlir::func::FuncOp"> {
     %s = gf.row_scores %qab, %k : ...
     ```
 
-    Not where the scale is another one for each key, or where the scaled keys have another
-    reader.
+    Not where the scale is another one for each key, or as large as the queries are, or where
+    what is scaled has another reader.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
@@ -335,7 +336,9 @@ def SinkIntoAttention : Pass<"gf-sink-into-attention", "::mlir::func::FuncOp"> {
     attention's region. The result of the attention itself is then not stored.
 
     What they read beside the result becomes a query, where it has a row for each query, or a
-    capture.
+    capture. Transpositions and reshapings, as the merging of heads, may stand between: what
+    is read is then looked at by heads, and heads are merged behind the rest. An element by
+    element operation that makes a gate is done with it.
 
     ```mlir
     %y = gf.attention queries(%q : ...) keys(%k, %v : ...) -> tensor<2x?x8xf32> { ... }
@@ -348,10 +351,10 @@ def SinkIntoAttention : Pass<"gf-sink-into-attention", "::mlir::func::FuncOp"> {
     }
     ```
 
-    As many operations as leave one result, no larger than what it is made of. Not where rows
-    are put in another order (heads side by side), where the result has another reader, in the
-    step of a recurrence, or where the attention would lose its form in blocks of keys or in
-    registers.
+    As many operations as leave one result, no larger than what it is made of. Not where an
+    operation looks at several heads (a norm over all of them), where the result has another
+    reader, in the step of a recurrence, or where the attention would lose its form in blocks
+    of keys or in registers.
   }];
   let dependentDialects = [
     "::gatefold::GfDialect", "::mlir::arith::ArithDialect",

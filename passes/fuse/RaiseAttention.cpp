@@ -28,6 +28,7 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/fuse/Passes.h"
 #include "passes/fuse/WrittenAttention.h"
+#include "passes/support/TensorAxes.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_RAISEATTENTION
@@ -52,7 +53,7 @@ public:
   void raise();
 
 private:
-  Value arrange(const WrittenElement &operand, ArrayRef<unsigned> last);
+  Value arrange(const WrittenElement &operand, ArrayRef<int64_t> last);
   Value arrange(const WrittenNode &node);
   void makeRow(OpBuilder &builder, ValueRange arguments, Value keyCount);
   Value makeStep(OpBuilder &builder, const WrittenNode &step, Value query,
@@ -75,84 +76,18 @@ private:
 /// The operand with its leading axes and the `last` ones in order, and 1 where
 /// it lacks one; leading axes that it lacks at the front are left out.
 Value AttentionRaise::arrange(const WrittenElement &operand,
-                              ArrayRef<unsigned> last) {
-  Value value = operand.value;
-  SmallVector<AffineExpr> places(operand.map.getResults());
-  // A transposition may be the one that undoes this.
-  while (auto transpose = value.getDefiningOp<linalg::TransposeOp>()) {
-    SmallVector<AffineExpr> before(places.size());
-    for (auto [axis, from] : llvm::enumerate(transpose.getPermutation()))
-      before[from] = places[axis];
-    places = before;
-    value = transpose.getInput();
+                              ArrayRef<int64_t> last) {
+  TensorAxes axes;
+  for (AffineExpr place : operand.map.getResults()) {
+    axes.emplace_back();
+    if (auto dim = dyn_cast<AffineDimExpr>(place))
+      axes.back().push_back(dim.getPosition());
   }
-
   unsigned leadRank = plan.getLeadRank();
-  SmallVector<unsigned> wanted =
-      llvm::to_vector(llvm::seq<unsigned>(0, leadRank));
+  auto wanted = llvm::to_vector(llvm::seq<int64_t>(0, leadRank));
   llvm::append_range(wanted, last);
-  bool isArranged =
-      places.size() >= last.size() && places.size() <= wanted.size() &&
-      llvm::all_of_zip(places, ArrayRef(wanted).take_back(places.size()),
-                       [](AffineExpr place, unsigned dim) {
-                         auto found = dyn_cast<AffineDimExpr>(place);
-                         return !found || found.getPosition() == dim;
-                       });
-  if (isArranged)
-    return value;
-
-  // Axes of one element that no index runs over are put where they belong.
-  SmallVector<int64_t> shape;
-  SmallVector<unsigned> dims;
-  for (auto [size, place] : llvm::zip(tensorType(value).getShape(), places))
-    if (auto dim = dyn_cast<AffineDimExpr>(place)) {
-      shape.push_back(size);
-      dims.push_back(dim.getPosition());
-    }
-  Type element = tensorType(value).getElementType();
-  if (dims.size() != places.size())
-    value = tensor::createCanonicalRankReducingExtractSliceOp(
-        rewriter, loc, value, RankedTensorType::get(shape, element));
-
-  SmallVector<int64_t> permutation;
-  for (unsigned dim : wanted)
-    if (auto found = llvm::find(dims, dim); found != dims.end())
-      permutation.push_back(found - dims.begin());
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(rewriter, loc, value);
-  if (!llvm::is_sorted(permutation)) {
-    applyPermutationToVector(sizes, permutation);
-    applyPermutationToVector(dims, permutation);
-    Value empty = tensor::EmptyOp::create(rewriter, loc, sizes, element);
-    value =
-        linalg::TransposeOp::create(rewriter, loc, value, empty, permutation)
-            ->getResult(0);
-  }
-
-  SmallVector<ReassociationIndices> groups;
-  SmallVector<OpFoldResult> allSizes;
-  SmallVector<int64_t> allShape;
-  unsigned next = 0;
-  ReassociationIndices group;
-  for (unsigned dim : wanted) {
-    bool isThere = next < dims.size() && dims[next] == dim;
-    if (!isThere && dim < leadRank && next == 0)
-      continue;
-    if (isThere && next > groups.size()) {
-      groups.push_back(group);
-      group.clear();
-    }
-    group.push_back(allSizes.size());
-    allSizes.push_back(isThere ? sizes[next] : rewriter.getIndexAttr(1));
-    allShape.push_back(isThere ? tensorType(value).getDimSize(next) : 1);
-    next += isThere;
-  }
-  if (!group.empty())
-    groups.push_back(group);
-  if (allShape.size() == dims.size())
-    return value;
-  return tensor::ExpandShapeOp::create(rewriter, loc,
-                                       RankedTensorType::get(allShape, element),
-                                       value, groups, allSizes);
+  return arrangeAxes(rewriter, loc, operand.value, axes, wanted, leadRank,
+                     [](int64_t) { return ShapedType::kDynamic; });
 }
 
 /// How many dimensions of an operand a row has.
@@ -173,8 +108,8 @@ static int64_t rowRank(const WrittenNode &operand) {
 }
 
 Value AttentionRaise::arrange(const WrittenNode &node) {
-  unsigned query = plan.getQueryDim(), key = plan.getKeyDim(),
-           row = plan.getRowDim();
+  int64_t query = plan.getQueryDim(), key = plan.getKeyDim(),
+          row = plan.getRowDim();
   switch (node.role) {
   case WrittenRole::QueryRow:
     return arrange(node.element, {query, row});

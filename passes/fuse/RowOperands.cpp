@@ -11,88 +11,40 @@
 using namespace mlir;
 using namespace gatefold;
 
-bool RowOperand::isOrdered() const {
-  int64_t last = unit;
-  bool isInner = false;
-  for (int64_t place : places) {
-    if (place == unit)
-      continue;
-    bool isOuter = place <= int64_t(leadRank);
-    if (isOuter && (isInner || place <= last))
-      return false;
-    isInner |= !isOuter;
-    last = place;
-  }
-  return true;
+int64_t gatefold::getOuterSize(AttentionOp op, int64_t axis) {
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  return axis <= int64_t(op.getLeadRank()) ? type.getDimSize(axis)
+                                           : ShapedType::kDynamic;
 }
 
-bool RowOperand::isQuery() const {
-  return llvm::is_contained(places, int64_t(leadRank));
-}
-
-/// Dimensions, without those of 1, that the region does not see.
-unsigned RowOperand::countOuter() const {
-  return llvm::count_if(places, [&](int64_t place) {
-    return place != unit && place <= int64_t(leadRank);
+bool RowOperand::hasAxis(int64_t axis) const {
+  return llvm::any_of(axes, [&](const DimensionAxes &own) {
+    return llvm::is_contained(own, axis);
   });
 }
 
-/// Without dimensions of 1, but for those that leading dimensions behind the
-/// first one need.
-Value RowOperand::arrange(RewriterBase &rewriter, Location loc) const {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  Type element = type.getElementType();
-  Value value = tensor;
-  SmallVector<int64_t> shape, kept;
-  for (auto [size, place] : llvm::zip(type.getShape(), places))
-    if (place != unit) {
-      shape.push_back(size);
-      kept.push_back(place);
-    }
-  if (kept.size() != places.size())
-    value = tensor::createCanonicalRankReducingExtractSliceOp(
-        rewriter, loc, value, RankedTensorType::get(shape, element));
-
-  unsigned outer = countOuter();
-  if (outer == 0)
-    return value;
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(rewriter, loc, value);
-  SmallVector<OpFoldResult> allSizes;
-  SmallVector<int64_t> allShape;
-  SmallVector<ReassociationIndices> groups;
-  int64_t end = leadRank + (isQuery() ? 1 : 0);
-  auto addUnits = [&](int64_t first, int64_t last) {
-    for (int64_t place = first; place < last; ++place) {
-      groups.back().push_back(allShape.size());
-      allShape.push_back(1);
-      allSizes.push_back(rewriter.getIndexAttr(1));
-    }
-  };
-  for (unsigned dim = 0; dim < kept.size(); ++dim) {
-    if (dim > 0 && dim < outer)
-      addUnits(kept[dim - 1] + 1, kept[dim]);
-    else if (dim == outer)
-      addUnits(kept[dim - 1] + 1, end);
-    groups.push_back({int64_t(allShape.size())});
-    allShape.push_back(shape[dim]);
-    allSizes.push_back(sizes[dim]);
-  }
-  if (kept.size() == outer)
-    addUnits(kept.back() + 1, end);
-  if (allShape.size() == shape.size())
-    return value;
-  return tensor::ExpandShapeOp::create(rewriter, loc,
-                                       RankedTensorType::get(allShape, element),
-                                       value, groups, allSizes);
+bool RowOperand::canAdd(AttentionOp op) const {
+  return canSeparate(cast<RankedTensorType>(tensor.getType()), axes,
+                     [&](int64_t axis) { return getOuterSize(op, axis); });
 }
 
 BlockArgument RowOperand::addTo(RewriterBase &rewriter, AttentionOp op) const {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
-  Value operand = arrange(rewriter, op.getLoc());
+  SmallVector<int64_t> wanted;
+  for (int64_t axis = 0; axis < int64_t(leadRank) + isQuery(); ++axis)
+    wanted.push_back(axis);
+  unsigned seen = 0;
+  for (const DimensionAxes &own : axes)
+    for (int64_t axis : own)
+      if (axis > int64_t(leadRank)) {
+        wanted.push_back(axis);
+        ++seen;
+      }
+  Value operand =
+      arrangeAxes(rewriter, op.getLoc(), tensor, axes, wanted, leadRank,
+                  [&](int64_t axis) { return getOuterSize(op, axis); });
   auto type = cast<RankedTensorType>(operand.getType());
-  unsigned seen = llvm::count_if(
-      places, [&](int64_t place) { return place > int64_t(leadRank); });
   auto rowType = RankedTensorType::get(type.getShape().take_back(seen),
                                        type.getElementType());
   unsigned number = op.getQueries().size();

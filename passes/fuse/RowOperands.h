@@ -10,34 +10,33 @@
 #define PASSES_FUSE_ROWOPERANDS_H
 
 #include "dialect/GatefoldOps.h"
-#include "mlir/IR/PatternMatch.h"
+#include "passes/support/TensorAxes.h"
 
 namespace gatefold {
 
 /// A tensor, and where each of its dimensions stands beside the result of an
 /// attention of `leadRank` leading dimensions.
 struct RowOperand {
-  /// A dimension of 1 that the region does not see.
-  static constexpr int64_t unit = -1;
-
   mlir::Value tensor;
   /// 0 to leadRank - 1: that leading dimension; leadRank: the queries; more:
-  /// the region sees it.
-  llvm::SmallVector<int64_t> places;
+  /// the region sees it, in the order of the dimensions. None: one of 1, which
+  /// the region does not see.
+  TensorAxes axes;
   unsigned leadRank;
 
-  /// Whether the dimensions have an attention's order.
-  bool isOrdered() const;
   /// Whether it has a row for each query.
-  bool isQuery() const;
+  bool isQuery() const { return hasAxis(leadRank); }
+  bool hasAxis(int64_t axis) const;
+  /// Whether it can be an operand of the attention.
+  bool canAdd(AttentionOp op) const;
   /// Becomes a query or a capture of the attention; gives what the region
   /// sees, without dimensions of 1.
   mlir::BlockArgument addTo(mlir::RewriterBase &rewriter, AttentionOp op) const;
-
-private:
-  unsigned countOuter() const;
-  mlir::Value arrange(mlir::RewriterBase &rewriter, mlir::Location loc) const;
 };
+
+/// The size of a leading dimension or of the queries, if the result's type
+/// tells it; of others dynamic.
+int64_t getOuterSize(AttentionOp op, int64_t axis);
 
 } // namespace gatefold
 

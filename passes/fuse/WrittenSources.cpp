@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/fuse/WrittenAttention.h"
+#include "passes/support/TensorAxes.h"
 
 using namespace mlir;
 using namespace gatefold;
@@ -81,21 +82,6 @@ const WrittenAttention::Source &WrittenAttention::look(WrittenElement element,
   return sources.back();
 }
 
-/// The one axis of a group that is not of one element; -1 where none is, and
-/// nullopt where several are.
-static std::optional<int64_t> wideAxis(ArrayRef<int64_t> group,
-                                       ArrayRef<int64_t> shape) {
-  int64_t found = -1;
-  for (int64_t axis : group) {
-    if (shape[axis] == 1)
-      continue;
-    if (found >= 0)
-      return std::nullopt;
-    found = axis;
-  }
-  return found;
-}
-
 /// Transpositions and axes of one element.
 bool WrittenAttention::lookThroughView(WrittenElement element, Source &source) {
   Operation *op = element.value.getDefiningOp();
@@ -110,7 +96,7 @@ bool WrittenAttention::lookThroughView(WrittenElement element, Source &source) {
   } else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
     for (ArrayRef<int64_t> group : expand.getReassociationIndices()) {
       std::optional<int64_t> wide =
-          wideAxis(group, expand.getResultType().getShape());
+          findWideDim(group, expand.getResultType().getShape());
       if (!wide)
         return false;
       places.push_back(*wide < 0 ? zero : map.getResult(*wide));
@@ -120,7 +106,7 @@ bool WrittenAttention::lookThroughView(WrittenElement element, Source &source) {
     places.assign(shape.size(), zero);
     for (auto [axis, group] :
          llvm::enumerate(collapse.getReassociationIndices())) {
-      std::optional<int64_t> wide = wideAxis(group, shape);
+      std::optional<int64_t> wide = findWideDim(group, shape);
       if (!wide)
         return false;
       if (*wide >= 0)

@@ -158,7 +158,9 @@ void WholeRows::hoist(IRRewriter &rewriter) {
                             kept.size(), utils::IteratorType::parallel));
   rewriter.cloneRegionBefore(row.getRegion(), whole.getRegion(),
                              whole.getRegion().end());
-  RowOperand operand = {whole.getResult(0), kept, op.getLeadRank()};
+  RowOperand operand = {whole.getResult(0), {}, op.getLeadRank()};
+  for (int64_t axis : kept)
+    operand.axes.push_back({axis});
   rewriter.replaceOp(row, operand.addTo(rewriter, op));
 }
 

@@ -13,6 +13,7 @@
 #include "passes/tile/Passes.h"
 #include "passes/tile/TileAttentionOnline.h"
 #include "passes/tile/TileAttentionRegisters.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace gatefold {
@@ -35,10 +36,17 @@ struct TileAttention : gatefold::impl::TileAttentionBase<TileAttention> {
           hasAlgorithm(op, registersAlgorithm))
         attentions.push_back(op);
     });
+    llvm::SetVector<linalg::TransposeOp> transposed;
+    for (AttentionOp op : attentions)
+      for (Value operand : op->getOperands())
+        if (auto transpose = operand.getDefiningOp<linalg::TransposeOp>())
+          transposed.insert(transpose);
     IRRewriter rewriter(&getContext());
     for (AttentionOp op : attentions)
       if (failed(tile(op, rewriter, target)))
         return signalPassFailure();
+    for (linalg::TransposeOp transpose : transposed)
+      readBehindTransposition(transpose, rewriter);
   }
 
   static remark::RemarkOpts options() {

@@ -117,10 +117,15 @@ protected:
   // TileAttentionLoops.cpp: loops.
   mlir::Value away(mlir::Value offset, int64_t distance);
   mlir::Value ofSequence(mlir::Value tensor);
-  /// Where the rows of the block lie in a result: offsets and sizes.
+  // TileAttentionTransposed.cpp: results that are made in another order.
+  void findTransposed();
+  llvm::SmallVector<int64_t> orderOf(unsigned result);
+  /// Where the rows of the block lie in what is made of a result: offsets and
+  /// sizes.
   std::pair<llvm::SmallVector<mlir::OpFoldResult>,
             llvm::SmallVector<mlir::OpFoldResult>>
-  findBlockOf(mlir::Value result);
+  findBlockOf(unsigned result, mlir::Value made);
+  void replaceResult(unsigned result, mlir::Value made);
   llvm::SmallVector<FixedIndex> fixLead(mlir::Value operand,
                                         int64_t operandLead);
   /// The last key before which a block of keys that begins at `key` may begin:
@@ -327,7 +332,14 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> inverses;
   /// Where results of the region belong, in the result of the attention.
   llvm::DenseMap<mlir::Value, mlir::Value> destinations;
+  /// Of each result the transposition that it is made for, or null.
+  llvm::SmallVector<mlir::linalg::TransposeOp> transposed;
 };
+
+/// Where all that is read of a transposed tensor are slices whose rows are rows
+/// before as well, they are taken there.
+void readBehindTransposition(mlir::linalg::TransposeOp transpose,
+                             mlir::IRRewriter &rewriter);
 
 } // namespace gatefold
 

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "passes/support/TensorAxes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -167,11 +168,9 @@ void AttentionBody::joinDims(Operation *inner) {
                         ArrayRef<ReassociationIndices> groups) {
     auto type = cast<RankedTensorType>(parts.getType());
     for (auto [dim, group] : llvm::enumerate(groups)) {
-      SmallVector<int64_t> wide;
-      llvm::copy_if(group, std::back_inserter(wide),
-                    [&](int64_t part) { return type.getDimSize(part) != 1; });
-      if (wide.size() == 1) {
-        join(dimOf(whole, dim), dimOf(parts, wide.front()));
+      std::optional<int64_t> wide = findWideDim(group, type.getShape());
+      if (wide && *wide >= 0) {
+        join(dimOf(whole, dim), dimOf(parts, *wide));
         continue;
       }
       rearranged.emplace_back(dimOf(whole, dim), inner);

@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "passes/support/Entry.h"
 #include "passes/tile/MapBounds.h"
 #include "passes/tile/ResultSizes.h"
@@ -256,30 +257,19 @@ LogicalResult AttentionTiling::makeRows() {
   return success();
 }
 
-std::pair<SmallVector<OpFoldResult>, SmallVector<OpFoldResult>>
-AttentionTiling::findBlockOf(Value result) {
-  SmallVector<OpFoldResult> offsets(rankOf(result), rewriter.getIndexAttr(0));
-  SmallVector<OpFoldResult> sizes =
-      tensor::getMixedSizes(rewriter, loc, result);
-  for (int64_t dim = 0; dim < leadRank; ++dim) {
-    offsets[dim] = lead[dim];
-    sizes[dim] = rewriter.getIndexAttr(1);
-  }
-  offsets[leadRank] = block.start;
-  sizes[leadRank] = block.rows;
-  return {offsets, sizes};
-}
-
 /// Results are made in their place.
 LogicalResult AttentionTiling::makeBlock(SmallVectorImpl<Value> &carried) {
   destinations.clear();
-  for (auto [result, row] : llvm::zip(carried, op.getYield().getValues())) {
+  for (auto [number, row] : llvm::enumerate(op.getYield().getValues())) {
     if (destinations.contains(row))
       continue;
-    auto [offsets, sizes] = findBlockOf(result);
+    Value result = carried[number];
+    auto [offsets, sizes] = findBlockOf(number, result);
     SmallVector<OpFoldResult> strides(sizes.size(), rewriter.getIndexAttr(1));
-    SmallVector<int64_t> shape;
-    for (OpFoldResult size : ArrayRef(sizes).drop_front(leadRank))
+    SmallVector<int64_t> shape = {
+        getConstantIntValue(block.rows).value_or(ShapedType::kDynamic)};
+    // Those behind the queries are in their place in any order.
+    for (OpFoldResult size : ArrayRef(sizes).drop_front(leadRank + 1))
       shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
     auto type = RankedTensorType::get(
         shape, cast<RankedTensorType>(result.getType()).getElementType());
@@ -288,8 +278,9 @@ LogicalResult AttentionTiling::makeBlock(SmallVectorImpl<Value> &carried) {
   }
   if (failed(keyBlock == 0 ? makeRows() : makeRowsOnline()))
     return failure();
-  for (auto [result, row] : llvm::zip(carried, op.getYield().getValues())) {
-    auto [offsets, sizes] = findBlockOf(result);
+  for (auto [number, row] : llvm::enumerate(op.getYield().getValues())) {
+    Value &result = carried[number];
+    auto [offsets, sizes] = findBlockOf(number, result);
     SmallVector<OpFoldResult> strides(sizes.size(), rewriter.getIndexAttr(1));
     Value value = wholeTile(row);
     result = tensor::InsertSliceOp::create(rewriter, loc, value, result,
@@ -325,13 +316,19 @@ LogicalResult AttentionTiling::run() {
       });
   if (failed(sizes))
     return failure();
+  findTransposed();
   SmallVector<Value> carried;
-  for (auto [result, shape] : llvm::zip(op.getResults(), *sizes)) {
+  for (auto [number, shape] : llvm::enumerate(*sizes)) {
+    OpResult result = op->getResult(number);
+    SmallVector<int64_t> order = orderOf(number);
     Type element = getResultElement(result);
-    Value empty = tensor::EmptyOp::create(rewriter, loc, shape, element);
+    Value empty = tensor::EmptyOp::create(
+        rewriter, loc, applyPermutation(ArrayRef(shape), order), element);
+    ArrayRef<int64_t> given =
+        cast<RankedTensorType>(result.getType()).getShape();
     carried.push_back(
         castTo(rewriter, loc, empty,
-               cast<RankedTensorType>(result.getType()).clone(element)));
+               RankedTensorType::get(applyPermutation(given, order), element)));
   }
   for (int64_t dim = 0; dim < leadRank; ++dim)
     leadCounts.push_back(toValue(sizes->front()[dim]));
@@ -366,7 +363,9 @@ Type AttentionTiling::getResultElement(OpResult result) {
 }
 
 void AttentionTiling::replaceResults(ValueRange results) {
-  rewriter.replaceOp(op, results);
+  for (auto [number, value] : llvm::enumerate(results))
+    replaceResult(number, value);
+  rewriter.eraseOp(op);
 }
 
 Value AttentionTiling::divideUp(Value left, Value right) {

@@ -74,10 +74,11 @@ Type AttentionRegisters::getResultElement(OpResult result) {
 }
 
 void AttentionRegisters::replaceResults(ValueRange results) {
-  for (auto [result, value] : llvm::zip_equal(op->getResults(), results)) {
+  for (auto [number, value] : llvm::enumerate(results)) {
+    OpResult result = op->getResult(number);
     GenericOp rounding = roundings.lookup(result);
     if (!rounding) {
-      rewriter.replaceAllUsesWith(result, value);
+      replaceResult(number, value);
       continue;
     }
     for (OpOperand &use : llvm::make_early_inc_range(result.getUses()))
@@ -91,7 +92,8 @@ void AttentionRegisters::replaceResults(ValueRange results) {
 }
 
 /// Puts the rows of the block into the result.
-void AttentionRegisters::writeResult(Value &result, Value row) {
+void AttentionRegisters::writeResult(unsigned number, Value &result,
+                                     Value row) {
   auto type = cast<RankedTensorType>(result.getType());
   Type element = type.getElementType();
   int64_t columns = columnsOf(row), rank = type.getRank();
@@ -99,7 +101,7 @@ void AttentionRegisters::writeResult(Value &result, Value row) {
   if (getElementTypeOrSelf(vector) != element)
     vector = arith::TruncFOp::create(
         rewriter, loc, vectorType(queryBlock, columns, element), vector);
-  auto [offsets, sizes] = findBlockOf(result);
+  auto [offsets, sizes] = findBlockOf(number, result);
   SmallVector<OpFoldResult> strides(rank, rewriter.getIndexAttr(1));
   int64_t rows = getConstantIntValue(block.rows).value_or(ShapedType::kDynamic);
   SmallVector<int64_t> shape = {rows};
@@ -208,8 +210,8 @@ LogicalResult AttentionRegisters::makeBlock(SmallVectorImpl<Value> &carried) {
   loc = op.getLoc();
   makeKeys(llvm::to_vector(llvm::reverse(inside)), after);
   loc = op.getLoc();
-  for (auto [result, row] : llvm::zip(carried, op.getYield().getValues()))
-    writeResult(result, row);
+  for (auto [number, row] : llvm::enumerate(op.getYield().getValues()))
+    writeResult(number, carried[number], row);
   return success();
 }
 

@@ -84,7 +84,7 @@ def test_steps_give_what_the_whole_gives(compiler, place):
 
 def test_one_block_of_queries_and_several(compiler):
     """One packs keys as it meets them, several share what is packed before: to the bit."""
-    options = ("--schedule", "attention.query_block=6")
+    options = ("--schedule", "attention.query_block=16")
     whole, steps = libraries(compiler, "each", *options)
     x = numpy.random.default_rng(9).standard_normal((2, 17, 12)).astype(numpy.float32)
     expected = whole.run(x=x)["output"]

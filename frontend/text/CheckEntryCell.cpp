@@ -143,6 +143,6 @@ bool EntryBuilder::buildCell() {
   std::vector<Item> finals = split(pair.elements[1], slots->size());
   for (auto [slot, item] : llvm::zip(*slots, finals))
     addResult(slot.syntax->name.name, item, slot.syntax->name.range,
-              /*isState=*/true);
+              /*isState=*/true, slot.syntax->type.element.has_value());
   return true;
 }

@@ -254,13 +254,37 @@ std::vector<Item> EntryBuilder::split(const Item &item, size_t count) {
   return {item};
 }
 
+/// What a cache was before rows were appended to it, at once or in the steps of
+/// a cell whose text says that it has 16 bits; null if it is none.
+static Value *findBefore(Value next) {
+  if (auto *append = llvm::dyn_cast<AppendNode>(next.node))
+    return &append->operands.front();
+  auto *recurrence = llvm::dyn_cast<RecurrenceNode>(next.node);
+  if (!recurrence)
+    return nullptr;
+  unsigned states = recurrence->initials.size();
+  unsigned outputs = recurrence->results.size() - states;
+  if (next.index < outputs || recurrence->resets)
+    return nullptr;
+  Value inner = recurrence->body.results[next.index];
+  while (auto *append = llvm::dyn_cast<AppendNode>(inner.node)) {
+    if (!append->rounds)
+      return nullptr;
+    inner = append->operands.front();
+  }
+  unsigned state = next.index - outputs;
+  Value before =
+      recurrence->body.arguments[recurrence->sequences.size() + state];
+  return inner.node == before.node ? &recurrence->initials[state] : nullptr;
+}
+
 /// Lets a state of 16-bit floats that becomes nothing but itself with rows
 /// appended be of 16 bits at the interface, too. Says whether it is one.
 bool EntryBuilder::keepCache(StringRef name, Value next) {
-  AppendNode *first = nullptr;
-  while (auto *append = llvm::dyn_cast<AppendNode>(next.node)) {
-    first = append;
-    next = append->operands.front();
+  Value *first = nullptr;
+  while (Value *before = findBefore(next)) {
+    first = before;
+    next = *before;
   }
   auto *conversion = llvm::dyn_cast<ElementwiseNode>(next.node);
   if (!first || !conversion || conversion->op != ElementwiseOp::Convert)
@@ -273,7 +297,7 @@ bool EntryBuilder::keepCache(StringRef name, Value next) {
   if (!state.isState || state.name != name)
     return false;
   input->results.front().element = state.type.element = next.type().element;
-  first->operands.front() = given;
+  *first = given;
   return true;
 }
 

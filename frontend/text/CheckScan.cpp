@@ -142,6 +142,21 @@ bool CellPass::findUntil(std::optional<unsigned> &until) {
   return false;
 }
 
+/// Lets a state to which rows are appended, and nothing else is done, round
+/// these where its text says that it has 16 bits, as a model's state does.
+static void roundRows(const StateSlot &slot, Value before, Value next) {
+  if (!slot.syntax->type.element || !isHalf(slot.type.element))
+    return;
+  llvm::SmallVector<AppendNode *> appended;
+  while (auto *append = llvm::dyn_cast<AppendNode>(next.node)) {
+    appended.push_back(append);
+    next = append->operands.front();
+  }
+  if (next.node == before.node)
+    for (AppendNode *append : appended)
+      append->rounds = true;
+}
+
 bool CellPass::runScan(Body &body) {
   auto node = std::make_unique<RecurrenceNode>();
   node->timeAxis = lead.size();
@@ -206,9 +221,12 @@ bool CellPass::runScan(Body &body) {
       llvm::append_range(type.shape, own);
       node->results.push_back(std::move(type));
     }
+    unsigned number = node->sequences.size();
     for (const StateSlot &slot : body.states) {
       node->body.results.push_back(
           full(*slot.next->tensor(), slot.type.shape).value);
+      roundRows(slot, node->body.arguments[number++],
+                node->body.results.back());
       TensorType type{slot.type.element, lead};
       llvm::append_range(type.shape, slot.type.shape);
       node->results.push_back(std::move(type));

@@ -147,6 +147,13 @@ LogicalResult Importer::visit(const AppendNode &node) {
 
   // Each index of the first dimensions has a place of its own.
   mlir::Value whole = get(node.operands[0]), source = get(rows);
+  if (node.rounds)
+    source = generic(rows.type(), source, b.getMultiDimIdentityMap(type.rank()),
+                     [&](mlir::ValueRange elements) {
+                       mlir::Value wide = convert(elements[0], type.element,
+                                                  Element::F32, false);
+                       return convert(wide, Element::F32, type.element, true);
+                     });
   mlir::Value places = isScalar(start) ? mlir::Value() : get(start);
   unsigned placeRank = start.type().rank(), rank = type.rank();
   llvm::SmallVector<mlir::OpFoldResult> sizes = foldedShape(rows.type());

@@ -4,6 +4,8 @@
 #include "dialect/GatefoldOps.h"
 #include "frontend/text/Importer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace gatefold::text;
@@ -12,6 +14,7 @@ using llvm::failure;
 using llvm::LogicalResult;
 using llvm::success;
 namespace arith = mlir::arith;
+namespace linalg = mlir::linalg;
 namespace tensor = mlir::tensor;
 
 LogicalResult Importer::importBody(const Graph &body,
@@ -73,6 +76,53 @@ mlir::Value Importer::perSequence(Value value, llvm::ArrayRef<Size> lead,
 // Recurrences
 //===----------------------------------------------------------------------===//
 
+bool Importer::stopWrites(mlir::Value stop, mlir::Value state,
+                          mlir::Value next) {
+  if (next == state)
+    return true;
+  if (auto loop = next.getDefiningOp<mlir::scf::ForOp>()) {
+    auto result = llvm::cast<mlir::OpResult>(next);
+    mlir::BlockArgument carried = loop.getTiedLoopRegionIterArg(result);
+    return stopWrites(stop, state, loop.getTiedLoopInit(result)->get()) &&
+           stopWrites(stop, carried,
+                      loop.getTiedLoopYieldedValue(carried)->get());
+  }
+  auto write = next.getDefiningOp<tensor::InsertSliceOp>();
+  if (!write || !stopWrites(stop, state, write.getDest()))
+    return false;
+  mlir::OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(write);
+  mlir::RankedTensorType type = write.getSourceType();
+  unsigned rank = type.getRank();
+  unsigned leadRank =
+      llvm::cast<mlir::RankedTensorType>(stop.getType()).getRank();
+  llvm::SmallVector<mlir::OpFoldResult> from = write.getMixedOffsets(),
+                                        sizes = write.getMixedSizes(),
+                                        strides = write.getMixedStrides();
+  mlir::Value old = tensor::ExtractSliceOp::create(b, type, write.getDest(),
+                                                   from, sizes, strides);
+  stop = tensor::ExtractSliceOp::create(
+      b, stop, llvm::ArrayRef(from).take_front(leadRank),
+      llvm::ArrayRef(sizes).take_front(leadRank),
+      llvm::ArrayRef(strides).take_front(leadRank));
+  mlir::Value empty = tensor::EmptyOp::create(
+      b, tensor::getMixedSizes(b, b.getLoc(), old), type.getElementType());
+  mlir::AffineMap map = b.getMultiDimIdentityMap(rank);
+  mlir::Value rows[] = {stop, old, write.getSource()};
+  llvm::SmallVector<mlir::utils::IteratorType> iterators(
+      rank, mlir::utils::IteratorType::parallel);
+  auto kept = linalg::GenericOp::create(
+      b, mlir::TypeRange(type), rows, empty,
+      Maps{leadingMap(rank, leadRank), map, map, map}, iterators,
+      [](mlir::OpBuilder &nested, mlir::Location loc, mlir::ValueRange row) {
+        mlir::Value chosen =
+            arith::SelectOp::create(nested, loc, row[0], row[1], row[2]);
+        linalg::YieldOp::create(nested, loc, chosen);
+      });
+  write.getSourceMutable().assign(kept.getResult(0));
+  return true;
+}
+
 void Importer::stopSteps(mlir::Value stop, llvm::ArrayRef<TensorType> types,
                          mlir::ValueRange states, Values &results) {
   unsigned outputCount = results.size() - states.size();
@@ -80,6 +130,10 @@ void Importer::stopSteps(mlir::Value stop, llvm::ArrayRef<TensorType> types,
       llvm::cast<mlir::RankedTensorType>(stop.getType()).getRank();
   for (auto [index, result] : llvm::enumerate(results)) {
     const TensorType &type = types[index];
+    // Whatever else reads what is written does not count either.
+    if (index >= outputCount &&
+        stopWrites(stop, states[index - outputCount], result))
+      continue;
     mlir::AffineMap map = b.getMultiDimIdentityMap(type.rank());
     Values inputs = {stop, result};
     Maps maps = {leadingMap(type.rank(), leadRank), map};

@@ -285,6 +285,9 @@ private:
   /// states stay.
   void stopSteps(mlir::Value stop, llvm::ArrayRef<TensorType> types,
                  mlir::ValueRange states, Values &results);
+  /// Lets what is written into a state until it is `next` be what is there
+  /// where `stop` is true; false if anything else is made of the state.
+  bool stopWrites(mlir::Value stop, mlir::Value state, mlir::Value next);
   /// Of lengths that differ along more than the first leading dimension: where
   /// a sequence takes no step, bool [lead.., T]; else null.
   mlir::Value endedSteps(mlir::Value lengths, llvm::ArrayRef<Size> lead,

@@ -240,7 +240,7 @@ void Listing::details(const Node &node) {
   else if (auto *flip = llvm::dyn_cast<FlipNode>(&node))
     out << " axis " << flip->axis;
   else if (auto *append = llvm::dyn_cast<AppendNode>(&node))
-    out << " axis " << append->axis;
+    out << " axis " << append->axis << (append->rounds ? " rounds" : "");
   else if (auto *softmax = llvm::dyn_cast<RowSoftmaxNode>(&node))
     out << (softmax->hasWhere ? " where" : "")
         << (softmax->hasSink ? " sink" : "");

@@ -270,6 +270,7 @@ struct TakeNode : Node {
 struct AppendNode : Node {
   GATEFOLD_NODE(Append)
   unsigned axis = 0;
+  bool rounds = false; // rows, to the 16 bits that a cell's text says
 };
 /// operands: x [lead.., C, L], weight [N, C/groups, kernel]; result
 /// [lead.., N, L']. No bias.

@@ -11,8 +11,9 @@
 namespace gatefold {
 
 /// The values that states of 16-bit floats have from the beginning of a
-/// function to its end, of those states that become nothing but themselves
-/// with rows written into them.
+/// function, or of a recurrence, to its end, of those states that become
+/// nothing but themselves with rows written into them. In a recurrence that no
+/// state of the function goes through these rows are rounded already.
 llvm::SetVector<mlir::Value> findCaches(mlir::func::FuncOp function);
 
 /// Whether a use of such a value makes another one of it, or looks at its size.

@@ -13,7 +13,9 @@ def WidenHalf : Pass<"gf-widen-half", "::mlir::ModuleOp"> {
     they are read, results are rounded once, to nearest even. Between, everything is f32:
     sums, statistics, states. States (`gf.state`) are f32 at the interface too, but for
     caches: one of 16 bits that a function gives back with rows written into it
-    (`tensor.insert_slice`, in loops) keeps these; rows are rounded, readers extend.
+    (`tensor.insert_slice`, in loops, in steps of `gf.recurrence`) keeps these; rows
+    are rounded, readers extend. A recurrence's state that no function's goes through
+    keeps them where the rows were rounded before, and what it begins with is exact.
 
     A conversion to 16 bits rounds where its rounding mode is written, and the rounded
     value is f32 again; without a mode it only names a type, so that constants keep

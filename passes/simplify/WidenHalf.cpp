@@ -66,6 +66,7 @@ private:
   LogicalResult widenOperation(Operation *op);
   void widenReturns(func::FuncOp function);
   void widenCall(func::CallOp call);
+  void roundInitial(RecurrenceOp op, unsigned state);
   void roundRows();
   void extend(Value narrow, llvm::function_ref<bool(OpOperand &)> reads);
   void setType(Value value) {
@@ -106,9 +107,33 @@ void Widening::extend(Value narrow,
   extensions.push_back({extended, narrow});
 }
 
-/// What is written into a cache is rounded; who reads it extends.
+/// What fills a cache that a recurrence begins with fills one of 16 bits.
+void Widening::roundInitial(RecurrenceOp op, unsigned state) {
+  OpOperand &use =
+      op->getOpOperand(op.getInitials().getBeginOperandIndex() + state);
+  if (isHalf(use.get().getType()))
+    return;
+  Location loc = op.getLoc();
+  Type element = getElementTypeOrSelf(op.getStateArguments()[state]);
+  auto fill = use.get().getDefiningOp<linalg::FillOp>();
+  builder.setInsertionPoint(op);
+  if (!fill) {
+    use.set(convertElement(builder, loc, use.get(), element));
+    return;
+  }
+  Value empty = tensor::EmptyOp::create(
+      builder, loc, tensor::getMixedSizes(builder, loc, use.get()), element);
+  Value number = convertElement(builder, loc, fill.value(), element);
+  use.set(linalg::FillOp::create(builder, loc, number, empty).getResult(0));
+}
+
+/// What is written into a cache is rounded, and what it begins with; who reads
+/// it extends.
 void Widening::roundRows() {
   for (Value value : caches) {
+    if (auto recurrence = value.getDefiningOp<RecurrenceOp>())
+      roundInitial(recurrence, cast<OpResult>(value).getResultNumber() -
+                                   recurrence.getNumOutputs());
     auto write = value.getDefiningOp<tensor::InsertSliceOp>();
     if (!write || isHalf(write.getSource().getType()))
       continue;

@@ -43,6 +43,10 @@ static bool isWrittenOver(Value value, Value state) {
                          loop.getRegionIterArg(number)))
         return false;
       value = loop.getInitArgs()[number];
+    } else if (auto choice = dyn_cast_or_null<scf::IfOp>(by)) {
+      unsigned number = cast<OpResult>(value).getResultNumber();
+      return isWrittenOver(choice.thenYield().getOperand(number), state) &&
+             isWrittenOver(choice.elseYield().getOperand(number), state);
     } else {
       return false;
     }

@@ -14,6 +14,20 @@
 using namespace mlir;
 using namespace gatefold;
 
+/// Whether nothing reads `value` but the write that it is the destination of,
+/// and what that write takes from where it writes.
+static bool isReadByWrite(Value value, Operation *write) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    return user == write ||
+           (isa<tensor::ExtractSliceOp>(user) &&
+            llvm::all_of(user->getUsers(), [&](Operation *reader) {
+              return reader->getBlock() == write->getBlock() &&
+                     reader->isBeforeInBlock(write) &&
+                     isa<linalg::LinalgOp>(reader);
+            }));
+  });
+}
+
 /// Whether a value is `state` with a part written over, in loops and slices
 /// that nothing else reads before the last one. `yielded` is read at the end.
 static bool isWrittenOver(Value value, Value state, ValueRange yielded) {
@@ -25,17 +39,15 @@ static bool isWrittenOver(Value value, Value state, ValueRange yielded) {
       value = loop.getInitArgs()[cast<OpResult>(value).getResultNumber()];
     else
       return false;
-    if (!value.hasOneUse() || llvm::is_contained(yielded, value))
+    if (!isReadByWrite(value, by) || llvm::is_contained(yielded, value))
       return false;
     if (value == state)
       return true;
   }
 }
 
-/// The slices that are written into `state` until it is `value`, in loops too;
-/// none where it is made of anything else.
-static bool findWrites(Value value, Value state,
-                       SmallVectorImpl<tensor::InsertSliceOp> &writes) {
+bool gatefold::findWrites(Value value, Value state,
+                          SmallVectorImpl<tensor::InsertSliceOp> &writes) {
   while (value != state) {
     Operation *by = value.getDefiningOp();
     if (auto write = dyn_cast_or_null<tensor::InsertSliceOp>(by)) {
@@ -71,25 +83,34 @@ bool RecurrenceSteps::isCache(unsigned state) {
          findWrites(next, before, writes);
 }
 
-/// Whether a sequence of some row starts.
-Value RecurrenceSteps::findAny(Value resets) {
-  Type element = getElementTypeOrSelf(resets);
-  auto type = cast<RankedTensorType>(resets.getType());
-  Value none =
-      arith::ConstantOp::create(rewriter, loc, rewriter.getZeroAttr(element));
-  Value start =
-      tensor::EmptyOp::create(rewriter, loc, ArrayRef<int64_t>(), element);
-  start = linalg::FillOp::create(rewriter, loc, none, start).getResult(0);
+/// All elements joined, as one bool.
+Value RecurrenceSteps::reduceBools(
+    Value bools, bool initial,
+    function_ref<Value(OpBuilder &, Location, Value, Value)> join) {
+  auto type = cast<RankedTensorType>(bools.getType());
+  Value first =
+      arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(initial));
+  Value start = tensor::EmptyOp::create(rewriter, loc, ArrayRef<int64_t>(),
+                                        type.getElementType());
+  start = linalg::FillOp::create(rewriter, loc, first, start).getResult(0);
   auto dims = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-  Value any = linalg::ReduceOp::create(
-                  rewriter, loc, resets, start, dims,
-                  [](OpBuilder &builder, Location loc, ValueRange values) {
-                    Value either = arith::OrIOp::create(builder, loc, values[0],
-                                                        values[1]);
-                    linalg::YieldOp::create(builder, loc, either);
+  Value all = linalg::ReduceOp::create(
+                  rewriter, loc, bools, start, dims,
+                  [&](OpBuilder &builder, Location loc, ValueRange values) {
+                    linalg::YieldOp::create(
+                        builder, loc, join(builder, loc, values[0], values[1]));
                   })
                   .getResult(0);
-  return tensor::ExtractOp::create(rewriter, loc, any, ValueRange());
+  return tensor::ExtractOp::create(rewriter, loc, all, ValueRange());
+}
+
+/// Whether a sequence of some row starts.
+Value RecurrenceSteps::findAny(Value resets) {
+  return reduceBools(
+      resets, /*initial=*/false,
+      [](OpBuilder &builder, Location loc, Value left, Value right) -> Value {
+        return arith::OrIOp::create(builder, loc, left, right);
+      });
 }
 
 /// Where step `time` is behind the end of its sequence, what is written over is

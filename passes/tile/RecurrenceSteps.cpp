@@ -178,8 +178,8 @@ Value RecurrenceSteps::selectOrZero(Value time, Value value) {
 }
 
 SmallVector<Value>
-RecurrenceSteps::makeStep(Value time, ValueRange carried,
-                          function_ref<Value(unsigned)> takeStep) {
+RecurrenceSteps::makeTakenStep(Value time, ValueRange carried,
+                               function_ref<Value(unsigned)> takeStep) {
   unsigned outputCount = op.getNumOutputs();
   SmallVector<Value> states =
       resetStates(time, carried.drop_front(outputCount));

@@ -19,6 +19,11 @@ namespace gatefold {
 /// What `value` is a view of.
 mlir::Value viewedTensor(mlir::Value value);
 
+/// The slices that are written into `state` until it is `value`, in loops too;
+/// false where it is made of anything else.
+bool findWrites(mlir::Value value, mlir::Value state,
+                llvm::SmallVectorImpl<mlir::tensor::InsertSliceOp> &writes);
+
 /// Builds the steps of one recurrence.
 class RecurrenceSteps {
 public:
@@ -42,7 +47,8 @@ public:
 
   /// Makes step `time`, whose part of sequence i is `takeStep(i)`, at the
   /// insertion point, and gives what is carried to the next step. The region
-  /// moves there, so there is only one such place.
+  /// moves there, so there is only one such place. A step that no sequence
+  /// takes, since all have ended by a state of their own, is skipped.
   llvm::SmallVector<mlir::Value>
   makeStep(mlir::Value time, mlir::ValueRange carried,
            llvm::function_ref<mlir::Value(unsigned)> takeStep);
@@ -67,10 +73,21 @@ private:
   // RecurrenceCaches.cpp: states that steps write rows into.
   bool isCache(unsigned state);
   mlir::Value findAny(mlir::Value resets);
+  mlir::Value
+  reduceBools(mlir::Value bools, bool initial,
+              llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location,
+                                             mlir::Value, mlir::Value)>
+                  join);
   void keepRows(mlir::Value time, mlir::tensor::InsertSliceOp write);
   llvm::SmallBitVector separateLoops(mlir::Value time, mlir::ValueRange states,
                                      mlir::ValueRange yielded,
                                      mlir::ValueRange carried);
+  // RecurrenceEnd.cpp: steps that no sequence takes.
+  std::optional<unsigned> findEndingState();
+  mlir::Value findAllEnded(mlir::Value ended);
+  llvm::SmallVector<mlir::Value>
+  makeTakenStep(mlir::Value time, mlir::ValueRange carried,
+                llvm::function_ref<mlir::Value(unsigned)> takeStep);
 
   RecurrenceOp op;
   mlir::RewriterBase &rewriter;

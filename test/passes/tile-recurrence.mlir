@@ -195,3 +195,81 @@ func.func @reset_rows(%x: tensor<2x5x3xf32>, %first: tensor<2x5xi1>, %rows: tens
   }
   return %y, %last : tensor<2x5x3xf32>, tensor<2x7x3xf32>
 }
+
+// -----
+
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#one = affine_map<(d0, d1) -> (d0)>
+#each = affine_map<(d0) -> (d0)>
+#rows = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#first = affine_map<(d0, d1, d2) -> (d0)>
+
+// Where a state is true for all sequences a step would give 0 and leave all states as they are,
+// rows that it writes too: it is not taken.
+// CHECK-LABEL: func @ended
+// CHECK-SAME: %[[H0:.*]]: tensor<2x3xf32>, %[[DONE0:.*]]: tensor<2xi1>, %[[ROWS0:.*]]: tensor<2x7x3xf32>
+func.func @ended(%h: tensor<2x3xf32>, %done: tensor<2xi1>, %rows: tensor<2x7x3xf32>, %n: index) -> (tensor<2x?x3xf32>, tensor<2x7x3xf32>) {
+  // CHECK: scf.for %[[TIME:.*]] = {{.*}} iter_args(%[[Y:.*]] = %{{.*}}, %[[H:.*]] = %[[H0]], %[[DONE:.*]] = %[[DONE0]], %[[ROWS:.*]] = %[[ROWS0]])
+  // CHECK: linalg.reduce ins(%[[DONE]]
+  // CHECK: arith.andi
+  // CHECK: %[[ENDED:.*]] = tensor.extract
+  // CHECK: %[[NEXT:.*]]:4 = scf.if %[[ENDED]]
+  // CHECK: %[[ZERO:.*]] = linalg.fill
+  // CHECK: %[[OUTPUT:.*]] = tensor.insert_slice %[[ZERO]] into %[[Y]][0, %[[TIME]], 0]
+  // CHECK: scf.yield %[[OUTPUT]], %[[H]], %[[DONE]], %[[ROWS]]
+  // CHECK: } else {
+  // CHECK: tensor.insert_slice %{{.*}} into %[[ROWS]][0, 4, 0]
+  // CHECK: scf.yield %[[NEXT]]#0, %[[NEXT]]#1, %[[NEXT]]#2, %[[NEXT]]#3
+  %y, %h_last, %done_last, %last = gf.recurrence states(%h, %done, %rows : tensor<2x3xf32>, tensor<2xi1>, tensor<2x7x3xf32>)
+      steps(%n) time_axis 1 attributes {gf.algorithm = "steps"} -> (tensor<2x?x3xf32>) {
+  ^step(%s: tensor<2x3xf32>, %d: tensor<2xi1>, %old: tensor<2x7x3xf32>):
+    %zero = arith.constant 0.0 : f32
+    %half = arith.constant 0.5 : f32
+    %e = tensor.empty() : tensor<2x3xf32>
+    %out, %next = linalg.generic {indexing_maps = [#one, #all, #all, #all], iterator_types = ["parallel", "parallel"]}
+        ins(%d, %s : tensor<2xi1>, tensor<2x3xf32>) outs(%e, %e : tensor<2x3xf32>, tensor<2x3xf32>) {
+    ^bb0(%stop: i1, %in: f32, %o: f32, %p: f32):
+      %new = arith.mulf %in, %half : f32
+      %result = arith.select %stop, %zero, %new : f32
+      %state = arith.select %stop, %in, %new : f32
+      linalg.yield %result, %state : f32, f32
+    } -> (tensor<2x3xf32>, tensor<2x3xf32>)
+    %b = tensor.empty() : tensor<2xi1>
+    %ends = linalg.generic {indexing_maps = [#each, #each], iterator_types = ["parallel"]} ins(%d : tensor<2xi1>) outs(%b : tensor<2xi1>) {
+    ^bb0(%stop: i1, %o: i1):
+      %i = linalg.index 0 : index
+      %c1 = arith.constant 1 : index
+      %is = arith.cmpi eq, %i, %c1 : index
+      %or = arith.ori %stop, %is : i1
+      linalg.yield %or : i1
+    } -> tensor<2xi1>
+    %there = tensor.extract_slice %old[0, 4, 0] [2, 1, 3] [1, 1, 1] : tensor<2x7x3xf32> to tensor<2x1x3xf32>
+    %row = tensor.expand_shape %s [[0], [1, 2]] output_shape [2, 1, 3] : tensor<2x3xf32> into tensor<2x1x3xf32>
+    %f = tensor.empty() : tensor<2x1x3xf32>
+    %kept = linalg.generic {indexing_maps = [#first, #rows, #rows, #rows], iterator_types = ["parallel", "parallel", "parallel"]}
+        ins(%d, %there, %row : tensor<2xi1>, tensor<2x1x3xf32>, tensor<2x1x3xf32>) outs(%f : tensor<2x1x3xf32>) {
+    ^bb0(%stop: i1, %before: f32, %in: f32, %o: f32):
+      %chosen = arith.select %stop, %before, %in : f32
+      linalg.yield %chosen : f32
+    } -> tensor<2x1x3xf32>
+    %written = tensor.insert_slice %kept into %old[0, 4, 0] [2, 1, 3] [1, 1, 1] : tensor<2x1x3xf32> into tensor<2x7x3xf32>
+    gf.yield %out, %next, %ends, %written : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2xi1>, tensor<2x7x3xf32>
+  }
+  return %y, %last : tensor<2x?x3xf32>, tensor<2x7x3xf32>
+}
+
+// -----
+
+// A step that counts on for sequences that have ended is taken.
+// CHECK-LABEL: func @counting
+// CHECK-NOT: scf.if
+// CHECK: return
+func.func @counting(%h: tensor<2xi64>, %done: tensor<2xi1>, %n: index) -> tensor<2xi64> {
+  %last, %done_last = gf.recurrence states(%h, %done : tensor<2xi64>, tensor<2xi1>) steps(%n) time_axis 1 attributes {gf.algorithm = "steps"} {
+  ^step(%s: tensor<2xi64>, %d: tensor<2xi1>):
+    %one = arith.constant dense<1> : tensor<2xi64>
+    %next = arith.addi %s, %one : tensor<2xi64>
+    gf.yield %next, %d : tensor<2xi64>, tensor<2xi1>
+  }
+  return %last : tensor<2xi64>
+}

@@ -131,6 +131,49 @@ func.func @cache(%x: tensor<3x4xf16>, %c: tensor<8x4xf16> {gf.name = "c", gf.sta
 // -----
 
 #map = affine_map<(d0, d1) -> (d0, d1)>
+
+// A recurrence's state has 16 bits where what is written into it was rounded, so that this loses nothing.
+// CHECK-LABEL: func @cell
+// CHECK: %[[zeros:.*]] = linalg.fill ins(%{{.*}} : f16) outs(%{{.*}} : tensor<8x4xf16>)
+// CHECK: gf.recurrence sequences(%{{.*}} : tensor<5x4xf32>) states(%[[zeros]], %{{.*}} : tensor<8x4xf16>, tensor<8x4xf32>)
+// CHECK: ^step(%{{.*}}: tensor<4xf32>, %[[old:.*]]: tensor<8x4xf16>, %[[other:.*]]: tensor<8x4xf32>):
+// CHECK: %[[row:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<1x4xf16>)
+// CHECK: %[[next:.*]] = tensor.insert_slice %[[row]] into %[[old]][2, 0] [1, 4]
+// CHECK: %[[wide:.*]] = linalg.generic {{.*}} ins(%[[next]] : tensor<8x4xf16>) outs(%{{.*}} : tensor<8x4xf32>)
+// CHECK: %[[not_rounded:.*]] = tensor.insert_slice %{{.*}} into %[[other]][2, 0] [1, 4] [1, 1] : tensor<1x4xf32>
+// CHECK: gf.yield %[[wide]], %[[next]], %[[not_rounded]]
+func.func @cell(%x: tensor<5x4xf16>) -> tensor<5x8x4xf16> attributes {gf.entry} {
+  %zero = arith.constant 0.0 : f16
+  %e = tensor.empty() : tensor<8x4xf16>
+  %start = linalg.fill ins(%zero : f16) outs(%e : tensor<8x4xf16>) -> tensor<8x4xf16>
+  %y, %last, %other = gf.recurrence sequences(%x : tensor<5x4xf16>) states(%start, %start : tensor<8x4xf16>, tensor<8x4xf16>) time_axis 0 -> (tensor<5x8x4xf16>) {
+  ^step(%x_t: tensor<4xf16>, %s: tensor<8x4xf16>, %t: tensor<8x4xf16>):
+    %row = tensor.expand_shape %x_t [[0, 1]] output_shape [1, 4] : tensor<4xf16> into tensor<1x4xf16>
+    %f = tensor.empty() : tensor<1x4xf16>
+    %rounded = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
+        ins(%row : tensor<1x4xf16>) outs(%f : tensor<1x4xf16>) {
+    ^bb0(%in: f16, %out: f16):
+      %double = arith.addf %in, %in : f16
+      %w = arith.extf %double : f16 to f32
+      %r = arith.truncf %w to_nearest_even : f32 to f16
+      linalg.yield %r : f16
+    } -> tensor<1x4xf16>
+    %next = tensor.insert_slice %rounded into %s[2, 0] [1, 4] [1, 1] : tensor<1x4xf16> into tensor<8x4xf16>
+    %as_it_is = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
+        ins(%row : tensor<1x4xf16>) outs(%f : tensor<1x4xf16>) {
+    ^bb0(%in: f16, %out: f16):
+      %double = arith.addf %in, %in : f16
+      linalg.yield %double : f16
+    } -> tensor<1x4xf16>
+    %also = tensor.insert_slice %as_it_is into %t[2, 0] [1, 4] [1, 1] : tensor<1x4xf16> into tensor<8x4xf16>
+    gf.yield %next, %next, %also : tensor<8x4xf16>, tensor<8x4xf16>, tensor<8x4xf16>
+  }
+  return %y : tensor<5x8x4xf16>
+}
+
+// -----
+
+#map = affine_map<(d0, d1) -> (d0, d1)>
 #rows = affine_map<(d0, d1) -> (d0)>
 
 // A table is read narrow, row by row; so are slices of weights.

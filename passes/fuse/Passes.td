@@ -194,7 +194,10 @@ def RaiseAttention : Pass<"gf-raise-attention", "::mlir::func::FuncOp"> {
   let summary = "Attention written out on whole tensors as gf.attention";
   let description = [{
     `softmax(q k^T * scale) v`, written on whole tensors, becomes one attention, so that
-    its scores are not stored: memory grows with the queries, not with queries times keys.
+    its scores are not stored: memory grows with the queries, not with queries times keys. So
+    do weights that come of scores element by element, `sigmoid(q k^T) v` or
+    `((q k^T) * decay) v`, where the keys are open, or more than four times what
+    each weight is made of.
 
     ```mlir
     %s = linalg.contract ... ins(%q, %k : tensor<?x64xf32>, tensor<64x?xf32>)
@@ -214,13 +217,15 @@ def RaiseAttention : Pass<"gf-raise-attention", "::mlir::func::FuncOp"> {
     (a scale, a bias, a select with -inf), and to each weight behind it, becomes part of the
     row; what it reads beside them becomes a pair, a query or a capture by the dimensions
     that it has. There may be several products and softmaxes. What is computed for each
-    query and key without a product, as a mask from indices, is computed in the row as
-    well, so that nothing of that size is stored but what was given. Operands are
-    transposed, or given a dimension of 1, where an attention has another order.
+    query and key without a product, as a mask from indices or what is looked up in a table
+    of each head, is computed in the row as well, so that nothing of that size is stored but
+    what was given. Operands are transposed, or given a dimension of 1, where an attention has
+    another order.
 
     Not where the scores, the weights, or a row's maximum or sum have a reader that is in no
     such attention, where the softmax runs along another axis than the keys, or where the
-    keys are a parameter: a product packs it once.
+    keys, or without a softmax the values, are a parameter: a product packs it once. Weights
+    without a softmax stay in the step of a recurrence, where they are few.
   }];
   let dependentDialects = [
     "::gatefold::GfDialect", "::mlir::arith::ArithDialect",

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- RaiseAttention.cpp - Written-out attention as gf.attention ---------===//
 //
-// softmax(q k^T ..) v on whole tensors becomes the row program of one query, so
-// that no tensor of queries by keys is stored and phase tile sees an attention.
+// softmax(q k^T ..) v, or other weights in place of the softmax, on whole
+// tensors becomes the row program of one query, so that no tensor of queries by
+// keys is stored and phase tile sees an attention.
 //
 // Exactness: what is done to a score or a weight stays, operation by operation,
 // on the same elements in the same order. The sums of a product, of a softmax
@@ -56,6 +57,7 @@ private:
   Value arrange(const WrittenElement &operand, ArrayRef<int64_t> last);
   Value arrange(const WrittenNode &node);
   void makeRow(OpBuilder &builder, ValueRange arguments, Value keyCount);
+  Value hideUnseen(OpBuilder &builder, Value weights, OpFoldResult keyCount);
   Value makeStep(OpBuilder &builder, const WrittenNode &step, Value query,
                  OpFoldResult keyCount);
 
@@ -95,14 +97,13 @@ static int64_t rowRank(const WrittenNode &operand) {
   switch (operand.role) {
   case WrittenRole::QueryRow:
   case WrittenRole::Pair:
+  case WrittenRole::Table:
     return 1;
   case WrittenRole::KeyRows:
     return 2;
   case WrittenRole::QueryNumber:
   case WrittenRole::Capture:
     return 0;
-  case WrittenRole::Table:
-    return tensorType(operand.element.value).getRank();
   }
   llvm_unreachable("unknown operand of an attention");
 }
@@ -122,7 +123,7 @@ Value AttentionRaise::arrange(const WrittenNode &node) {
   case WrittenRole::Capture:
     return arrange(node.element, {});
   case WrittenRole::Table:
-    return node.element.value;
+    return arrange(node.element, {row});
   }
   llvm_unreachable("unknown operand of an attention");
 }
@@ -178,6 +179,9 @@ Value AttentionRaise::makeStep(OpBuilder &builder, const WrittenNode &step,
         for (Operation &op : *whole.getBody()) {
           if (auto index = dyn_cast<linalg::IndexOp>(op)) {
             auto place = dyn_cast<AffineDimExpr>(step.loops[index.getDim()]);
+            // A leading index says which table it is, which the row has.
+            if (place && place.getPosition() < plan.getLeadRank())
+              continue;
             mapping.map(
                 index.getResult(),
                 !place ? arith::ConstantIndexOp::create(inner, op.getLoc(), 0)
@@ -188,12 +192,45 @@ Value AttentionRaise::makeStep(OpBuilder &builder, const WrittenNode &step,
                           .getResult());
             continue;
           }
-          if (auto extract = dyn_cast<tensor::ExtractOp>(op))
-            mapping.map(extract.getTensor(), made[step.inputs[nextTable++]]);
+          if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+            unsigned own = *findTableIndex(extract, [&](unsigned loop) {
+              auto place = dyn_cast<AffineDimExpr>(step.loops[loop]);
+              return place && place.getPosition() < plan.getLeadRank();
+            });
+            mapping.map(extract.getResult(),
+                        tensor::ExtractOp::create(
+                            inner, op.getLoc(), made[step.inputs[nextTable++]],
+                            mapping.lookupOrDefault(extract.getIndices()[own]))
+                            .getResult());
+            continue;
+          }
           inner.clone(op, mapping);
         }
       });
   return repeated.getResult(0);
+}
+
+/// Weights that no softmax makes 0 where a key is not seen. All keys are, but a
+/// block of them may end behind the last one.
+Value AttentionRaise::hideUnseen(OpBuilder &builder, Value weights,
+                                 OpFoldResult keyCount) {
+  Type element = plan.getElement();
+  Value visible = RowVisibleOp::create(builder, loc,
+                                       rowType(keyCount, builder.getI1Type()));
+  Value empty = tensor::EmptyOp::create(builder, loc, {keyCount}, element);
+  return GenericOp::create(
+             builder, loc, TypeRange(empty.getType()),
+             ValueRange{visible, weights}, ValueRange(empty),
+             SmallVector<AffineMap>(3, builder.getMultiDimIdentityMap(1)),
+             {utils::IteratorType::parallel},
+             [&](OpBuilder &inner, Location, ValueRange elements) {
+               Value none = arith::ConstantOp::create(
+                   inner, loc, inner.getZeroAttr(element));
+               Value weight = arith::SelectOp::create(inner, loc, elements[0],
+                                                      elements[1], none);
+               linalg::YieldOp::create(inner, loc, weight);
+             })
+      .getResult(0);
 }
 
 void AttentionRaise::makeRow(OpBuilder &builder, ValueRange rowArguments,
@@ -235,12 +272,14 @@ void AttentionRaise::makeRow(OpBuilder &builder, ValueRange rowArguments,
       break;
     }
   }
-  Value values = made[plan.getValues()];
+  Value weights = made[plan.getWeights()], values = made[plan.getValues()];
+  if (!plan.hasSoftmax())
+    weights = hideUnseen(builder, weights, count);
   Value row = RowValuesOp::create(
       builder, loc,
       RankedTensorType::get(tensorType(values).getDimSize(1),
                             plan.getElement()),
-      made[plan.getWeights()], values);
+      weights, values);
   YieldOp::create(builder, loc, row);
 }
 

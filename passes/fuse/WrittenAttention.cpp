@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- WrittenAttention.cpp - Attention written out on tensors ------------===//
 //
-// Finds products of values with weights that come of a softmax of products, and
-// plans the row: what depends on a product is taken in, and so is whatever is
-// computed element by element for each query and key, or from indices alone.
-// Nothing of that size is then stored but what was given so.
+// Finds products of values with weights that come of products, by a softmax or
+// element by element, and plans the row: what depends on a product is taken in,
+// and so is whatever is computed element by element for each query and key, or
+// from indices alone. Nothing of that size is then stored but what was given
+// so.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/support/ParameterValues.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace gatefold;
@@ -124,6 +126,32 @@ bool WrittenAttention::hasPowersOverSum() {
   return true;
 }
 
+/// Whether weights that come of scores element by element take more memory than
+/// what they are made of, so that they had better never exist. Those of a step
+/// are few, and parameters are packed once for a product.
+bool WrittenAttention::hasLargeWeights() const {
+  constexpr int64_t mostTimes = 4;
+  if (root->getParentOfType<RecurrenceOp>() ||
+      dependsOnParametersOnly(values.value))
+    return false;
+  auto widthOf = [&](const WrittenElement &element) -> uint64_t {
+    std::optional<unsigned> axis =
+        element.map.getResultPosition(dim(getRowDim()));
+    int64_t size = axis ? tensorType(element.value).getDimSize(*axis) : 1;
+    return ShapedType::isDynamic(size) ? 1 : size;
+  };
+  uint64_t width = widthOf(values);
+  for (const Source &source : sources) {
+    if (source.kind != Source::Product)
+      continue;
+    if (dependsOnParametersOnly(source.inputs[1].value))
+      return false;
+    width = llvm::SaturatingAdd(width, widthOf(source.inputs[0]));
+  }
+  int64_t keys = getKeyCount();
+  return ShapedType::isDynamic(keys) || uint64_t(keys) / mostTimes > width;
+}
+
 bool WrittenAttention::find() {
   if (!isPlainProduct(root) || root->getParentOfType<AttentionOp>())
     return false;
@@ -136,7 +164,8 @@ bool WrittenAttention::find() {
           maps[1 - operand].isFunctionOfDim(loop) || !findFrame(operand, loop))
         continue;
       const Source &source = look(weights);
-      if (source.hasProduct && (source.hasSoftmax || hasPowersOverSum()))
+      if (source.hasProduct && (source.hasSoftmax || hasPowersOverSum() ||
+                                (source.hasStep && hasLargeWeights())))
         return true;
     }
   return false;
@@ -261,12 +290,10 @@ const char *WrittenAttention::planSource(WrittenElement element,
       return reason;
     made.isAlongKeys |= nodes[made.inputs.back()].isAlongKeys;
   }
-  for (Value table : source.tables) {
+  for (WrittenElement table : source.tables) {
     made.inputs.emplace_back();
-    WrittenElement whole = {
-        table, AffineMap::get(leadRank + 3, 0, table.getContext())};
     if (const char *reason =
-            planOperand(whole, WrittenRole::Table, made.inputs.back()))
+            planOperand(table, WrittenRole::Table, made.inputs.back()))
       return reason;
   }
   node = add(made);

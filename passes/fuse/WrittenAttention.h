@@ -15,6 +15,7 @@
 #define PASSES_FUSE_WRITTENATTENTION_H
 
 #include "dialect/GatefoldOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/fuse/WrittenSoftmax.h"
 #include "llvm/ADT/SetVector.h"
 #include <deque>
@@ -34,7 +35,8 @@ enum class WrittenRole {
   KeyRows,
   Pair,
   Capture,
-  /// All of a small tensor, which is looked up by an index.
+  /// All of a small tensor along one axis, which is looked up by an index; one
+  /// for each leading index that it has.
   Table
 };
 
@@ -65,6 +67,12 @@ struct WrittenNode {
   bool isAlongKeys = false;
 };
 
+/// The index of an element that is looked up, if the others are leading ones;
+/// `isLead`: of the loops of the operation.
+std::optional<unsigned>
+findTableIndex(mlir::tensor::ExtractOp extract,
+               llvm::function_ref<bool(unsigned loop)> isLead);
+
 /// A product of two tensors that sums over one index and starts at 0.
 bool isPlainProduct(mlir::linalg::ContractOp op);
 
@@ -73,8 +81,9 @@ class WrittenAttention {
 public:
   explicit WrittenAttention(mlir::linalg::ContractOp product) : root(product) {}
 
-  /// Whether a softmax of scores of two tensors, or what looks like one, meets
-  /// values here: what may be an attention.
+  /// Whether weights that are made of scores of two tensors meet values here:
+  /// by a softmax, or what looks like one, or element by element where that
+  /// saves memory.
   bool find();
   /// After it is found: null, or why it is none.
   const char *plan();
@@ -95,6 +104,11 @@ public:
   /// In an order in which each comes behind its inputs.
   llvm::ArrayRef<WrittenNode> getNodes() const { return nodes; }
   unsigned getWeights() const { return weightsNode; }
+  bool hasSoftmax() const {
+    return llvm::any_of(nodes, [](const WrittenNode &node) {
+      return node.kind == WrittenNode::Softmax;
+    });
+  }
   unsigned getValues() const { return valuesNode; }
   /// Operations that depend on a product, which the attention takes in.
   llvm::ArrayRef<mlir::Operation *> getCovered() const {
@@ -107,10 +121,12 @@ private:
     enum Kind { Unknown, View, Step, Number, Softmax, Product } kind = Unknown;
     llvm::SmallVector<WrittenElement> inputs;
     llvm::SmallVector<mlir::AffineExpr> loops;
-    llvm::SmallVector<mlir::Value> tables;
+    /// What is looked up; along the axis of the index, the place in the row.
+    llvm::SmallVector<WrittenElement> tables;
     WrittenSoftmax softmax;
-    /// Whether it is made of a product, and of a softmax on the way to one.
-    bool hasProduct = false, hasSoftmax = false;
+    /// Whether it is made of a product, and of a softmax, or of any operation,
+    /// on the way to one.
+    bool hasProduct = false, hasSoftmax = false, hasStep = false;
     /// Whether it is made of indices and of what is the same for all queries
     /// and keys.
     bool isOfIndices = false;
@@ -120,11 +136,13 @@ private:
 
   bool findFrame(unsigned weightsOperand, unsigned query);
   bool hasPowersOverSum();
+  bool hasLargeWeights() const;
   const Source &look(WrittenElement element, unsigned depth = 0);
   void lookAtStep(WrittenElement element, mlir::linalg::GenericOp op,
                   Source &source);
   bool lookThroughView(WrittenElement element, Source &source);
   bool lookAtProduct(WrittenElement element, Source &source);
+  bool lookUpTables(mlir::linalg::GenericOp op, Source &source);
   bool isInRow(WrittenElement element, const Source &source) const;
   const char *planElement(WrittenElement element, unsigned &node);
   const char *planSource(WrittenElement element, const Source &source,

@@ -71,11 +71,13 @@ const WrittenAttention::Source &WrittenAttention::look(WrittenElement element,
       const Source &from = look(input, depth + 1);
       source.hasProduct |= from.hasProduct;
       source.hasSoftmax |= from.hasSoftmax;
+      source.hasStep |= from.hasStep;
       source.isOfIndices &= from.isOfIndices || from.kind == Source::Number ||
                             (!hasQuery(input.map) && !hasKey(input.map));
     }
     source.isOfIndices &= !source.hasLeadIndex;
     source.hasSoftmax |= source.kind == Source::Softmax && source.hasProduct;
+    source.hasStep |= source.kind == Source::Step && source.hasProduct;
   }
   looked[{element.value, element.map}] = sources.size();
   sources.push_back(std::move(source));
@@ -147,10 +149,54 @@ bool WrittenAttention::lookAtProduct(WrittenElement element, Source &source) {
   return true;
 }
 
-/// The whole of a tensor that an elementwise operation looks up by an index.
-static bool isTable(Value tensor, GenericOp op) {
-  return tensorType(tensor).getRank() == 1 &&
-         !op->isAncestor(tensor.getParentBlock()->getParentOp());
+std::optional<unsigned>
+gatefold::findTableIndex(tensor::ExtractOp extract,
+                         function_ref<bool(unsigned)> isLead) {
+  std::optional<unsigned> found;
+  for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
+    auto loop = index.getDefiningOp<linalg::IndexOp>();
+    if (loop && isLead(loop.getDim()))
+      continue;
+    if (found)
+      return std::nullopt;
+    found = dim;
+  }
+  return found;
+}
+
+/// Tensors that an elementwise operation looks up, one by each leading index
+/// that it is given.
+bool WrittenAttention::lookUpTables(GenericOp op, Source &source) {
+  auto isLead = [&](unsigned loop) {
+    auto place = dyn_cast<AffineDimExpr>(source.loops[loop]);
+    return place && place.getPosition() < leadRank;
+  };
+  for (auto extract : op.getBody()->getOps<tensor::ExtractOp>()) {
+    if (op->isAncestor(extract.getTensor().getParentBlock()->getParentOp()))
+      return false;
+    std::optional<unsigned> own = findTableIndex(extract, isLead);
+    if (!own)
+      return false;
+    SmallVector<AffineExpr> places;
+    for (auto [axis, index] : llvm::enumerate(extract.getIndices()))
+      places.push_back(
+          axis == *own
+              ? dim(getRowDim())
+              : source.loops[index.getDefiningOp<linalg::IndexOp>().getDim()]);
+    source.tables.push_back(
+        {extract.getTensor(),
+         AffineMap::get(leadRank + 3, 0, places, op.getContext())});
+  }
+  // Nothing but a table knows which head it is.
+  for (linalg::IndexOp index : op.getBody()->getOps<linalg::IndexOp>())
+    source.hasLeadIndex |=
+        isLead(index.getDim()) &&
+        !llvm::all_of(index->getUses(), [&](OpOperand &use) {
+          auto extract = dyn_cast<tensor::ExtractOp>(use.getOwner());
+          return extract &&
+                 use.getOperandNumber() != 1 + *findTableIndex(extract, isLead);
+        });
+  return true;
 }
 
 void WrittenAttention::lookAtStep(WrittenElement element, GenericOp op,
@@ -160,24 +206,17 @@ void WrittenAttention::lookAtStep(WrittenElement element, GenericOp op,
   if (op.getNumResults() != 1 || op.getNumParallelLoops() != op.getNumLoops() ||
       !whole.isPermutation() || op.payloadUsesValueFromOperand(output))
     return;
-  for (Operation &inner : *op.getBody()) {
-    if (auto extract = dyn_cast<tensor::ExtractOp>(inner);
-        extract && isTable(extract.getTensor(), op)) {
-      source.tables.push_back(extract.getTensor());
-      continue;
-    }
-    if (!isMemoryEffectFree(&inner) || inner.getNumRegions() != 0 ||
-        llvm::any_of(inner.getOperandTypes(), llvm::IsaPred<ShapedType>))
+  for (Operation &inner : *op.getBody())
+    if (!isa<tensor::ExtractOp>(inner) &&
+        (!isMemoryEffectFree(&inner) || inner.getNumRegions() != 0 ||
+         llvm::any_of(inner.getOperandTypes(), llvm::IsaPred<ShapedType>)))
       return;
-  }
   source.loops.resize(op.getNumLoops());
   for (auto [axis, loop] : llvm::enumerate(whole.getResults()))
     source.loops[cast<AffineDimExpr>(loop).getPosition()] =
         element.map.getResult(axis);
-  for (linalg::IndexOp index : op.getBody()->getOps<linalg::IndexOp>()) {
-    auto place = dyn_cast<AffineDimExpr>(source.loops[index.getDim()]);
-    source.hasLeadIndex |= place && place.getPosition() < leadRank;
-  }
+  if (!lookUpTables(op, source))
+    return;
   for (OpOperand *input : op.getDpsInputOperands())
     source.inputs.push_back(
         {input->get(), replaceLoops(op.getMatchingIndexingMap(input),

@@ -13,7 +13,7 @@ WIDTH, VALUES, HEADS = 5, 3, 2
 SIZES = [(1, 1, 1), (2, 3, 7), (3, 17, 65), (1, 64, 1), (2, 1, 17), (2, 0, 5), (2, 4, 0), (0, 3, 3)]
 INPUTS = f"""queries: [N, B, {HEADS}, T, {WIDTH}], k: [B, {HEADS}, S, {WIDTH}], v: [B, {HEADS}, S, {VALUES}], turned: [B, {HEADS}, {VALUES}, S],
   bias: [T, S], mask: bool[B, 1, 1, S], slope: [{HEADS}, 1, 1], shift: [B, {HEADS}, T, 1],
-  length: i64[B], past: i64[B], least: i64[], query_part: i64[B, T], key_part: i64[B, S], table: [9]"""
+  length: i64[B], past: i64[B], least: i64[], query_part: i64[B, T], key_part: i64[B, S], table: [9], of_heads: [9, {HEADS}], head_first: [{HEADS}, 9]"""
 ROW, COLUMN = "arange(T)[:, None]", "arange(S)[None, :]"
 
 
@@ -61,6 +61,12 @@ WRITTEN = {
                lambda n: softmax(n["s"] - n["slope"] * abs(n["row"] - n["column"]))),
     "looked_up": (f"softmax(q @ k.T + take(table, clamp({COLUMN} - {ROW}, -4, 4) + 4)) @ v",
                   lambda n: softmax(n["s"] + n["table"][numpy.clip(n["column"] - n["row"], -4, 4) + 4])),
+    "of_heads": (f"softmax(q @ k.T + permute(take(of_heads, clamp({COLUMN} - {ROW}, -4, 4) + 4), (2, 0, 1))) @ v",
+                 lambda n: softmax(n["s"] + n["of_heads"].T[:, numpy.clip(n["column"] - n["row"], -4, 4) + 4])),
+    "head_first": (f"softmax(q @ k.T + slope * permute(take(head_first.T, abs({COLUMN} - {ROW}) % 9), (2, 0, 1))[None]) @ v",
+                   lambda n: softmax(n["s"] + n["slope"] * n["head_first"][:, abs(n["column"] - n["row"]) % 9])),
+    "by_hand": (f"softmax(where((({COLUMN} < length[:, None])[:, None, None] and {ROW} >= {COLUMN}) and mask, q @ k.T, -inf)) @ v",
+                lambda n: softmax(where((n["column"] < n["length"]) & n["mask"] & (n["row"] >= n["column"]), n["s"]))),
     "parts": ("softmax(q @ k.T, where=(query_part[:, :, None] == key_part[:, None, :])[:, None]) @ v",
               lambda n: softmax(where(n["query_part"] == n["key_part"], n["s"]))),
     # Several softmaxes.
@@ -84,6 +90,15 @@ WRITTEN = {
         lambda n: softmax(where((n["column"] % 2 == 0) & (n["row"] >= n["column"]) & (n["row"] + n["column"] < 9), 0.5 * n["s"] + n["bias"]))
         - 0.5 * softmax(where((n["column"] - n["row"] < 2) & (abs(n["row"] - n["column"]) <= 2) & (n["column"] < n["least"]) & (n["column"] % 2 == 0), n["s"])),
     ),
+    # Without a softmax.
+    "sigmoids": ("sigmoid(q @ k.T / sqrt(5) - 1) @ v", lambda n: 1 / (1 + numpy.exp(1 - n["s"] / numpy.sqrt(5)))),
+    "rectified": ("(v.T @ relu(0.2 * (k @ q.T))).T", lambda n: numpy.maximum(0.2 * n["s"], 0)),
+    "decaying": (f"((q @ k.T) * where({ROW} >= {COLUMN}, exp(({COLUMN} - {ROW}) * abs(slope)), 0)) @ v",
+                 lambda n: n["s"] * numpy.tril(numpy.exp(-abs(n["row"] - n["column"]) * abs(n["slope"])))),
+    "hidden_products": (f"where(mask and {ROW} >= {COLUMN}, (q @ k.T) * shift, 0) @ v",
+                        lambda n: numpy.where(n["mask"] & (n["row"] >= n["column"]), n["s"] * n["shift"], 0)),
+    "gated_products": ("(tanh(0.3 * (q @ k.T)) * sigmoid((q * 0.2) @ (k * 2).T)) @ v",
+                       lambda n: numpy.tanh(0.3 * n["s"]) / (1 + numpy.exp(-0.4 * n["s"]))),
     # Turned around.
     "keys_first": ("softmax((k @ q.T).T) @ v", lambda n: softmax(n["s"])),
     "columns": ("softmax(k @ q.T, axis=2).T @ v", lambda n: softmax(n["s"])),
@@ -132,7 +147,7 @@ def inputs_of(generator, batch, queries, keys):
         "shift": normal((batch, HEADS, queries, 1)),
     }
     given["turned"] = given["v"].swapaxes(-1, -2).copy()
-    given["table"] = normal(9)
+    given["table"], given["of_heads"], given["head_first"] = normal(9), normal((9, HEADS)), normal((HEADS, 9))
     integers = {
         # Also beyond the keys, and before them.
         "length": generator.integers(-1, keys + 3, batch),
@@ -165,7 +180,7 @@ def test_each_becomes_an_attention(tmp_path):
     assert len(attentions) == ATTENTIONS + 1
     assert "linalg.contract" not in found
     # What is given for queries and keys alone.
-    assert sum("pairs(" in line for line in attentions) == 4
+    assert sum("pairs(" in line for line in attentions) == 6
     assert "tensor<?x?xi1>" not in found and "tensor<?x?xi64>" not in found.split("gf.attention")[1]
 
 
@@ -189,7 +204,8 @@ def test_as_the_library(compiler):
 
 
 def test_f16(compiler):
-    names = ("scaled", "biased", "added", "finite", "lengths", "looked_up", "differing", "of_one", "columns")
+    names = ("scaled", "biased", "added", "finite", "lengths", "looked_up", "differing", "of_one", "columns",
+             "of_heads", "by_hand", "sigmoids", "decaying", "gated_products")  # fmt: skip
     library = compiler.library(text(names), "--float", "f16").prepare({})
     given = inputs_of(numpy.random.default_rng(173), 2, 7, 17)
     given = {name: rounded(array, "f16") for name, array in given.items()}
@@ -235,7 +251,7 @@ def test_one_order_of_bits(compiler):
     library = compiler.library(text()).prepare({})
     given = inputs_of(numpy.random.default_rng(175), 3, 33, 70)
     one, *others = [library.context(threads).run(**given) for threads in (1, 2, 3, 7)]
-    shared = ("queries", "bias", "slope", "table", "least")
+    shared = ("queries", "bias", "slope", "table", "of_heads", "head_first", "least")
     apart = {n: a if n in shared else a[1:2] for n, a in given.items()}
     apart["queries"] = given["queries"][:, 1:2]
     others.append(library.run(**apart))
@@ -248,7 +264,8 @@ def test_one_order_of_bits(compiler):
 def test_memory_grows_with_the_queries_alone(compiler):
     """No matrix of scores, nor one that a text makes of indices: 256 MiB at the largest size."""
     scores = ["s", "where({c}, s, -inf)", "s + where({c}, 0, -1000000000)", "s + take(table, clamp(j - i, -4, 4) + 4)"]
-    maps = [f"softmax({text.format(c='j <= i')})" for text in scores] + ["softmax(s) - 0.5 * softmax(2 * s)"]
+    maps = [f"softmax({text.format(c='j <= i')})" for text in scores]
+    maps += ["softmax(s) - 0.5 * softmax(2 * s)", "sigmoid(s)", "s * where(j <= i, 0.9 ** (i - j), 0)"]
     lines = "".join(
         f"  s = {index + 1} * (q @ k.T)\n  y = y + ({text}) @ v\n" for index, text in enumerate(maps)
     )
@@ -262,5 +279,5 @@ def test_memory_grows_with_the_queries_alone(compiler):
         array = numpy.zeros((size, 64), numpy.float32)
         given = {"q": array, "k": array, "v": array, "table": numpy.zeros(9, numpy.float32)}
         sizes[size] = context.workspace_size(**given)
-    assert sizes[8192] < 16 << 20, sizes
+    assert sizes[8192] < 32 << 20, sizes
     assert sizes[8192] < 4.4 * sizes[2048], sizes

@@ -145,8 +145,16 @@ LogicalResult Importer::visit(const AppendNode &node) {
     most = sizeValue(final);
   }
 
-  // Each index of the first dimensions has a place of its own.
   mlir::Value whole = get(node.operands[0]), source = get(rows);
+  // A slice of nothing would have no place in it to begin at.
+  if (llvm::any_of(rows.type().shape, [&](const Size &size) {
+        return resolve(size).isConstant(0);
+      })) {
+    define(node, whole);
+    return success();
+  }
+
+  // Each index of the first dimensions has a place of its own.
   if (node.rounds)
     source = generic(rows.type(), source, b.getMultiDimIdentityMap(type.rank()),
                      [&](mlir::ValueRange elements) {

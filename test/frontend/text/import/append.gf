@@ -2,6 +2,7 @@
 # RUN: gatefold compile %s --entry one --emit import | FileCheck %s --check-prefix=ONE
 # RUN: gatefold compile %s --entry each --emit import | FileCheck %s --check-prefix=EACH
 # RUN: gatefold compile %s --entry counted --emit import | FileCheck %s --check-prefix=COUNTED
+# RUN: gatefold compile %s --entry each --dim T=0 --emit import | FileCheck %s --check-prefix=NOTHING
 # Rows go into a state as a slice; the run checks where they begin.
 import attention
 
@@ -27,6 +28,11 @@ model one(k: [B, T, 4], n: i64[]) -> [B, T, 4] {
 # EACH: %[[ROWS:.*]] = tensor.extract_slice %{{.*}}[%[[B]], 0, 0, 0] [1, 2, %{{.*}}, 4]
 # EACH: %[[MADE:.*]] = tensor.insert_slice %[[ROWS]] into %[[KEYS]][%[[B]], 0, %{{.*}}, 0] [1, 2, %{{.*}}, 4]
 # EACH: scf.yield %[[MADE]]
+# No rows.
+# NOTHING: func.func @each(
+# NOTHING-SAME: %[[STATE:[a-z0-9]*]]: tensor<?x2x?x4xf32>
+# NOTHING-NOT: insert_slice
+# NOTHING: return %{{.*}}, %[[STATE]]
 model each(k: [B, 2, T, 4], n: i32[B]) -> [B, 2, T, 4] {
   state keys: [B, 2, C, 4]
   keys' = append(keys, k, at=n)

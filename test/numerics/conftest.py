@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles texts and compares what they compute with float64."""
 
+import itertools
 import os
 import pathlib
 import subprocess
@@ -27,11 +28,19 @@ def pytest_addoption(parser):
 
 
 def pytest_generate_tests(metafunc):
-    """Seeds of generated programs: a suite's own `SEEDS`, or those of --seeds."""
+    """Seeds of generated programs: a suite's own `SEEDS`, which may differ by test, or those of --seeds;
+    as `random_seeds` those that stand in one text, `TOGETHER` neighbours."""
+    given = metafunc.config.getoption("--seeds", None)
+    seeds = getattr(metafunc.module, "SEEDS", ())
+    if given:
+        seeds = range(*map(int, given.split(":")))
+    elif isinstance(seeds, dict):
+        seeds = seeds.get(metafunc.function.__name__, ())
     if "random_seed" in metafunc.fixturenames:
-        given = metafunc.config.getoption("--seeds", None)
-        seeds = range(*map(int, given.split(":"))) if given else metafunc.module.SEEDS
         metafunc.parametrize("random_seed", seeds)
+    if "random_seeds" in metafunc.fixturenames:
+        groups = [list(g) for _, g in itertools.groupby(seeds, lambda s: s // metafunc.module.TOGETHER)]
+        metafunc.parametrize("random_seeds", groups, ids=[f"{g[0]}:{g[-1] + 1}" for g in groups])
 
 
 class Compiler:

@@ -2,10 +2,13 @@
 """Well-typed cells at random, each beside its meaning in NumPy: one step of one sample."""
 
 import numpy
+from attention_references import visible
+from random_bodies import Body, Head
 from random_programs import Program, sigmoid
+from random_sequences import KINDS, joined, typed
 
-CAPACITY = 9
-KINDS = {"": float, "i64": numpy.int64, "bool": bool}
+# For two rows at each of nine steps.
+CAPACITY = 18
 
 
 class Shapes:
@@ -21,10 +24,6 @@ class Shapes:
             "a": ("", (width,)), "s": ("", ()), "keys": ("", ("S", 4)), "values": ("", ("S", 3)), "seen": ("i64", ()),
         }  # fmt: skip
         self.states = [(), (1,), (3,), (width,), (width,), (2, 3), (3, 1), (4,)]
-
-
-def typed(element, shape):
-    return f"{element}[{', '.join(map(str, shape))}]"
 
 
 def attended(query, keys, values, count):
@@ -46,13 +45,14 @@ class Cell(Program):
     def __init__(self, generator, shapes, name, jumps, kind, inner=None):
         """`kind`: what the cell is for: "any", "linear" in its float states, "layers" (one
         sequence, one result of its width), "halves" (of half its width), "writer" (no
-        sequence, and a flag that stops it). `inner`: a cell that one in it may be of."""
+        sequence, and a flag that stops it), "inner" (for one in another cell: one sequence). `inner`:
+        of what cell one stands in it."""
         self.random, self.of, self.name, self.jumps, self.kind = generator, shapes, name, jumps, kind
         self.shapes, self.lines, self.instances, self.meanings = {}, [], [], []
-        self.parameters, self.inner = {}, None
+        self.parameters, self.inner, self.attention = {}, None, ""
         self.choose_inputs()
         self.choose_states()
-        if inner and kind == "any" and inner.sequences == ["x"] and not inner.fixed:
+        if inner:
             self.inner = inner
             for name, type in inner.states.items():
                 self.states[f"of_{name}"] = type
@@ -69,11 +69,12 @@ class Cell(Program):
     def choose_inputs(self):
         choose = self.random
         others = [n for n in self.of.sequences if n != "x" and choose.random() < 0.35]
-        self.sequences = {"layers": ["x"], "halves": ["x"], "writer": []}.get(self.kind, ["x", *others])
-        self.fixed = [n for n in ("a", "s") if choose.random() < 0.3]
+        alone = {"layers": ["x"], "halves": ["x"], "inner": ["x"], "writer": []}
+        self.sequences = alone.get(self.kind, ["x", *others])
+        self.fixed = [n for n in ("a", "s") if choose.random() < 0.3 and self.kind != "inner"]
         if self.kind == "writer" and not self.fixed:
             self.fixed = ["a"]
-        self.attends = self.kind != "linear" and choose.random() < 0.2
+        self.attends = self.kind not in ("linear", "inner") and choose.random() < 0.2
         if self.attends:
             self.fixed += ["keys", "values"] + (["seen"] if choose.random() < 0.5 else [])
         self.inputs = {n: self.of.sequences[n] for n in self.sequences}
@@ -98,15 +99,16 @@ class Cell(Program):
                 start = self.parameter(shape)
                 self.initial[name] = (f" = {start}", lambda v, start=start: v["weights"][start])
         if choose.random() < 0.4 or self.kind == "writer":
-            self.states["n"] = ("i64", choose.choice([(), (), (3,)]))
+            self.states["n"] = (choose.choice(["i64", "i64", "i32"]), choose.choice([(), (), (3,)]))
             self.initial["n"] = (" = 2", lambda v: numpy.full(self.states["n"][1], 2))
         if self.kind == "writer":
             self.states["n"] = ("i64", ())
         if choose.random() < 0.3 or self.kind == "writer":
             self.states["done"] = ("bool", ())
             self.initial["done"] = (" = false", lambda v: numpy.bool_(False))
-        if self.kind == "writer" and choose.random() < 0.4:
+        if choose.random() < {"writer": 0.4, "any": 0.15}.get(self.kind, 0):
             self.states["cache"], self.states["count"] = ("", (CAPACITY, 4)), ("i64", ())
+            self.appends = choose.choice([1, 2])
             self.initial["cache"] = ("", lambda v: numpy.zeros((CAPACITY, 4)))
             self.initial["count"] = ("", lambda v: numpy.int64(0))
         if self.kind != "linear":
@@ -136,13 +138,55 @@ class Cell(Program):
         if self.attends:
             lengths = ", lengths=seen" if "seen" in self.fixed else ""
             sources = [n for n, s in self.shapes.items() if len(s) == 1 and s[0] >= 4]
-            if sources:
+            if sources and choose.random() < 0.5:
+                self.attend(choose.choice(sources), lengths)
+            elif sources:
                 source = choose.choice(sources)
                 self.add(
                     f"dot_product({source}[None, :4], keys, values{lengths})[0]",
                     (3,),
                     lambda v: attended(v[source][:4], v["keys"], v["values"], v["seen"] if lengths else None),
                 )
+
+    def attend(self, source, lengths):
+        """Calls an attention with one query."""
+        body = Body(self.random, 4, 3, f"of_{self.name}", self.jumps, {"u", "w", "table", "slope", "sink"})
+        self.attention = body.text
+        given = {n: self.parameter(body.shapes[n][1]) for n in body.inputs() if n not in ("q", "k", "v")}
+        written = {"q": f"{source}[None, :4]", "k": "keys", "v": "values"} | given
+        causal = self.random.random() < 0.3
+        arguments = ", ".join(written[n] for n in body.inputs()) + lengths + ", causal=true, offset=2" * causal
+
+        def run(v):
+            mine = {"q": v[source][None, :4], "k": v["keys"], "v": v["values"]}
+            mine |= {n: v["weights"][name] for n, name in given.items()}
+            count, offset = len(v["keys"]), 2 if causal else len(v["keys"]) - 1
+            length = v["seen"] if lengths else None
+            seen = visible(1, count, causal=causal, offset=offset, length=length)
+            head = Head(mine, seen, offset, seen[0])
+            return numpy.concatenate([part[0] for part in body.run(head)])
+
+        outputs = [f"d{i}" for i in range(len(body.results))]
+        self.lines.append(f"{', '.join(outputs)} = {body.name}({arguments})")
+        self.add(f"concat({', '.join(f'{n}[0]' for n in outputs)}, axis=0)" if len(outputs) > 1 else "d0[0]",
+                 (2 + len(outputs),), run)  # fmt: skip
+
+    def step(self):
+        if self.kind != "linear" and self.random.random() < 0.15:
+            self.gate()
+        else:
+            super().step()
+
+    def gate(self):
+        """Products of parameters with vectors, as gates have them."""
+        a, b = (self.pick(lambda s: len(s) == 1 and isinstance(s[0], int) and s[0] > 0) for _ in "ab")
+        width = self.random.choice([1, 3, self.of.width])
+        w, u, bias = (self.parameter(s) for s in ((width, *self.shapes[a]), (width, *self.shapes[b]), (width,)))
+
+        def gated(v):
+            return sigmoid(v["weights"][w] @ v[a] + v["weights"][u] @ v[b] + v["weights"][bias])
+
+        self.add(f"sigmoid({w} @ {a} + {u} @ {b} + {bias})", (width,), gated)
 
     def grow(self, steps):
         count = len(self.meanings) + steps
@@ -174,20 +218,18 @@ class Cell(Program):
     def step_inner(self):
         """A cell inside this one, whose states this one has."""
         source = self.value_for((self.of.width,), {n for n, s in self.shapes.items() if s == (self.of.width,)})
+        given = source or self.parameter((self.of.width,))
         outputs, states = [f"o{i}" for i in range(len(self.inner.results))], list(self.inner.states)
 
         def stepped(v):
             head = "inner."
             w = {n: numpy.zeros(s) for n, s in self.inner.parameters.items()}
             w |= {n[len(head) :]: a for n, a in v["weights"].items() if n.startswith(head)}
-            made, after = self.inner.step_of({"x": v[source]}, {n: v[f"of_{n}"] for n in states}, w)
+            made, after = self.inner.step_of({"x": v[source] if source else v["weights"][given]}, {n: v[f"of_{n}"] for n in states}, w)
             return dict(zip(outputs, made)) | {f"of_{n}'": after[n] for n in states}
 
-        def joined(names):
-            return f"({', '.join(names)})" if len(names) > 1 else names[0]
-
         left = f"{joined(outputs)}, {joined([f'of_{n}{chr(39)}' for n in states])}"
-        self.lines.append(f"{left} = step(inner, {source}, {joined([f'of_{n}' for n in states])})")
+        self.lines.append(f"{left} = step(inner, {given}, {joined([f'of_{n}' for n in states])})")
         self.meanings.append(("all of inner", stepped))
         for name, (_, element, shape) in zip(outputs, self.inner.results):
             self.meanings.append((name, lambda v, name=name: v["all of inner"][name]))
@@ -220,11 +262,11 @@ class Cell(Program):
 
     def next_float(self, name, shape, before):
         if name == "cache":
-            source = self.value_for((4,), before)
+            source, rows = self.value_for((4,), before), self.appends
             if source is None:
-                return "append(cache, ones((1, 4)), at=count)", lambda v: put(v, numpy.ones(4))
-            text = f"append(cache, (tanh({source}) + zeros(4))[None], at=count)"
-            return text, lambda v: put(v, numpy.tanh(v[source]))
+                return f"append(cache, ones(({rows}, 4)), at=count)", lambda v: put(v, numpy.ones((rows, 4)))
+            text = f"append(cache, tanh({source}) + zeros(({rows}, 4)), at=count)"
+            return text, lambda v: put(v, numpy.tanh(v[source]) + numpy.zeros((rows, 4)))
         a, b = self.value_for(shape, before), self.value_for(shape, before)
         if a is None:
             a = b = self.parameter(shape)
@@ -247,17 +289,19 @@ class Cell(Program):
 
     def next_i64(self, name, shape, before):
         if name == "count":
-            return "count + 1", lambda v: v["count"] + 1
+            return f"count + {self.appends}", lambda v: v["count"] + self.appends
         forms = [
             ("n + 1", lambda v: v["n"] + 1),
             ("(n * 3 + 1) % 7", lambda v: (v["n"] * 3 + 1) % 7),
             ("max(n - 1, 1 - n // 2)", lambda v: numpy.maximum(v["n"] - 1, 1 - v["n"] // 2)),
         ]
-        if "token" in self.inputs:
+        if "token" in self.inputs and self.states["n"][0] == "i64":
             forms.append(("n + token - 2", lambda v: v["n"] + v["token"] - 2))
         if "m" in self.inputs:
             forms.append(("where(m, 0, n + 1)", lambda v: numpy.where(v["m"], 0, v["n"] + 1)))
         return self.random.choice(forms[:1] if self.kind == "writer" else forms)
+
+    next_i32 = next_i64
 
     def next_bool(self, name, shape, before):
         forms = [("not done", lambda v: not v["done"])]
@@ -302,7 +346,7 @@ class Cell(Program):
         if len(self.results) > 1:
             results = f"({results})"
         returned = ", ".join(n for n, *_ in self.results)
-        return f"cell {self.name}({inputs}) -> {results} {{\n{body}  return {returned}\n}}\n"
+        return f"{self.attention}cell {self.name}({inputs}) -> {results} {{\n{body}  return {returned}\n}}\n"
 
     # ---- what it means ----
 
@@ -316,9 +360,9 @@ class Cell(Program):
         return [values[n] for n, *_ in self.results], {n: values[f"{n}'"] for n in self.states}
 
 
-def put(values, row):
-    cache = values["cache"].copy()
-    cache[values["count"]] = row
+def put(values, rows):
+    cache, at = values["cache"].copy(), values["count"]
+    cache[at : at + len(rows)] = rows
     return cache
 
 

@@ -2,114 +2,149 @@
 """Models of recurrences at random, of cells at random, each beside its meaning in NumPy: one
 sample after the other, one step after the other."""
 
-import random
-
 import numpy
-from random_cells import KINDS, Cell, Shapes, typed
-from random_programs import CONVERT, FUNCS
+from random_cells import Cell, Shapes
+from random_sequences import KINDS, Calls, Input, joined
 
 
-class Recurrences:
-    """A model of some scans. `text`; `run(inputs, weights)` gives all results in order."""
+class Recurrences(Calls):
+    """Scans; a later one may read what an earlier one gives."""
 
-    def __init__(self, seed, jumps, scans=2):
-        self.random = random.Random(seed)
-        self.jumps = jumps
-        self.inputs, self.calls, self.lines, self.results, self.texts = {}, [], [], [], []
+    def __init__(self, seed, element, mark=""):
+        super().__init__(seed, element, mark)
         self.lead = self.random.choice([("B",), ("B",), ("B", 2), (), (1, "B")])
         self.shapes = Shapes(self.random.choice([6, 6, 6, 2, 18, 40]))
-        for place in range(scans):
+        self.calls = []
+        # Whether all states are the model's, so that it may run in parts.
+        self.stays = self.chance(0.3)
+        count = self.random.choice([1, 1, 1, 2])
+        for place in range(count):
             kind = self.random.choice(["any", "any", "any", "linear", "linear", "layers", "halves", "writer"])
-            inner = cell if place and self.random.random() < 0.6 else None
-            cell = Cell(self.random, self.shapes, f"c{place}", jumps, kind, inner)
-            self.texts.append(cell.text)
-            self.scan(place, cell, kind)
-        inputs = ", ".join(f"{n}: {typed(*t)}" for n, t in self.inputs.items())
-        results = ", ".join(f"{n}: {typed(*t)}" for n, t in self.results)
-        body = "".join(f"  {line}\n" for line in self.lines)
-        self.text = (
-            f"import attention\n{FUNCS}{CONVERT}{''.join(self.texts)}\nmodel m({inputs}) -> ({results}) {{\n{body}"
-            f"  return {', '.join(n for n, _ in self.results)}\n}}\n"
-        )
+            cell = self.cell(f"c{place}", kind)
+            if kind != "writer" and self.chance(0.08):
+                self.step(place, cell)
+            else:
+                self.scan(place, cell, kind)
+        self.parts = all(call.get("in_parts") for call in self.calls)
 
-    def given(self, name, element, shape):
-        self.inputs[name] = (element, tuple(shape))
-        return name
+    def cell(self, name, kind):
+        """A cell, with cells in it."""
+        inner = None
+        if kind in ("any", "inner", "writer") and self.chance(0.25):
+            inner = self.cell(f"{name}i", "inner")
+        cell = Cell(self.random, self.shapes, name + self.mark, self.jumps, kind, inner)
+        self.texts.append(cell.text)
+        return cell
+
+    # ---- the calls ----
+
+    def sequence(self, name, time):
+        """An input of a cell; at times what an earlier scan gives."""
+        element, shape = self.shapes.sequences[name]
+        wanted = (element, (*self.lead, *time, *shape))
+        earlier = [n for n, given in self.results if given == wanted]
+        if earlier and self.chance(0.7):
+            return self.random.choice(earlier)
+        return self.given(name if time else f"{name}_now", *wanted)
+
+    def feed(self, call, cell, time, options):
+        """What stands first in a call; `with` among the options."""
+        call["sequences"] = [self.sequence(n, time) for n in cell.sequences]
+        call["fixed"] = []
+        for n in cell.fixed:
+            element, shape = self.shapes.fixed[n]
+            end = "S + 1" if n == "seen" else "5"
+            alone = n == "s" and cell.sequences and self.chance(0.2)
+            name = "s_alone" if alone else n
+            call["fixed"].append(self.given(name, element, shape if alone else (*self.lead, *shape), end=end))
+        if cell.fixed:
+            options.append(f"with={joined(call['fixed'])}")
+        return [joined(call["sequences"])] if call["sequences"] else []
+
+    def start(self, place, cell, call, stack=()):
+        types = [(f"{n}_{place}", e, (*stack, *self.lead, *s)) for n, (e, s) in cell.states.items()]
+        call["kept"] = self.stays
+        if self.stays:
+            call["init"] = [name + self.mark for name, *_ in types]
+            self.states |= {name: Input(e, s) for name, (_, e, s) in zip(call["init"], types)}
+        else:
+            call["init"] = [self.given(*type) for type in types]
+        return joined(call["init"])
+
+    def step(self, place, cell):
+        """One step, without time."""
+        call = {"cell": cell, "prefix": f"p{place}{self.mark}", "layers": 1, "both": False, "stacked": False}
+        options = []
+        first = self.feed(call, cell, (), options)
+        if self.chance(0.7) and "cache" not in cell.states:
+            first.append(self.start(place, cell, call))
+        self.finish(place, call, "step", "", first + options, ())
 
     def scan(self, place, cell, kind):
         choose, lead = self.random, self.lead
-        call = {"cell": cell, "prefix": f"p{place}", "suffixes": [""], "length": None, "init": None}
-        settings, options = "", []
+        call = {"cell": cell, "prefix": f"p{place}{self.mark}"}
+        settings, options = [], []
         layers = choose.choice([0, 1, 2, 3]) if kind in ("layers", "halves") else 0
-        both = kind == "halves" or (kind == "any" and choose.random() < 0.15 and self.may_join(cell))
+        both = kind == "halves" or (kind == "any" and self.chance(0.15) and all(s for _, _, s in cell.results))
         if layers:
-            settings = f"layers={layers}"
+            settings.append(f"layers={layers}")
         if both:
-            settings += (", " if settings else "") + "bidirectional=true"
+            settings.append("bidirectional=true")
         call["layers"], call["both"], call["stacked"] = max(layers, 1), both, bool(layers or both)
-        sequences = []
-        for n in cell.sequences:
-            element, shape = self.shapes.sequences[n]
-            sequences.append(self.given(n, element, (*lead, "T", *shape)))
-        for n in cell.fixed:
-            element, shape = self.shapes.fixed[n]
-            stays = n == "s" and cell.sequences and choose.random() < 0.2
-            self.given(n, element, shape if stays else (*lead, *shape))
-        first = ", ".join(sequences)
-        first = f"({first}), " if len(sequences) > 1 else f"{first}, " if sequences else ""
-        if cell.fixed:
-            options.append(f"with=({', '.join(cell.fixed)})" if len(cell.fixed) > 1 else f"with={cell.fixed[0]}")
+        first = self.feed(call, cell, ("T",), options)
+        sequences = call["sequences"]
         if not sequences:
             call["steps"] = choose.choice([1, 4, 7])
             options.append(f"steps={call['steps']}")
-        if "done" in cell.states and (kind == "writer" or choose.random() < 0.4) and not call["stacked"]:
+        if "done" in cell.states and (kind == "writer" or self.chance(0.4)) and not call["stacked"]:
             call["until"] = "done"
             options.append('until="done"')
-        if choose.random() < 0.4 and sequences:
-            call["lengths"] = self.given("steps_in", "i64", lead[:1])
+        if self.chance(0.4) and sequences:
+            front = lead[: choose.choice([1, 1, 2])]
+            call["lengths"] = self.given(f"steps_in{len(front)}", "i64", front, end="T + 1")
             options.append(f"lengths={call['lengths']}")
-        if choose.random() < 0.3 and sequences and "cache" not in cell.states:
+        if self.chance(0.3) and sequences and "cache" not in cell.states:
             call["reset"] = self.given("first", "bool", (*lead[:1], *[1] * len(lead[1:]), "T"))
-            options.append("reset=first")
-        if choose.random() < 0.3 and not both and sequences:
+            options.append(f"reset={call['reset']}")
+        if self.chance(0.3) and not both and sequences:
             call["reverse"] = True
             options.append("reverse=true")
         stack = (call["layers"] * (1 + both),) if call["stacked"] else ()
-        if choose.random() < 0.3 and "cache" not in cell.states:
-            names = [self.given(f"{n}_{place}", e, (*stack, *lead, *s)) for n, (e, s) in cell.states.items()]
-            call["init"] = names
-            options.append(f"init=({', '.join(names)})" if len(names) > 1 else f"init={names[0]}")
-        outputs = [f"y{place}_{i}" for i in range(len(cell.results))]
-        states = [f"z{place}_{n}" for n in cell.states]
-        left = f"({', '.join(outputs)})" if len(outputs) > 1 else outputs[0]
-        right = f"({', '.join(states)})" if len(states) > 1 else states[0]
-        self.lines.append(f"param p{place}: {cell.name}({settings})")
-        self.lines.append(f"{left}, {right} = scan(p{place}, {first}{', '.join(options)})".replace(", )", ")"))
-        time = call["steps"] if not sequences else "T"
-        shapes = []
-        for name, (_, element, shape) in zip(outputs, cell.results):
-            shape = (*shape[:-1], shape[-1] * 2) if both else shape
-            shapes.append((element, shape))
-            self.results.append((name, (element, (*lead, time, *shape))))
-        for name, (element, shape) in zip(states, cell.states.values()):
-            self.results.append((name, (element, (*stack, *lead, *shape))))
-        call["time"], call["names"] = time, (outputs, states)
-        self.calls.append(call)
+        if "cache" not in cell.states and (self.stays or self.chance(0.3)):
+            options.append(f"init={self.start(place, cell, call, stack)}")
+            call["in_parts"] = self.stays and sequences and not both and not {"lengths", "reverse"} & call.keys()
+        time = ("T",) if sequences else (call["steps"],)
+        self.finish(place, call, "scan", ", ".join(settings), first + options, time, stack)
 
-    @staticmethod
-    def may_join(cell):
-        return all(s for _, _, s in cell.results)
+    def finish(self, place, call, function, settings, arguments, time, stack=()):
+        cell, mark = call["cell"], self.mark
+        outputs = [f"y{place}_{i}{mark}" for i in range(len(cell.results))]
+        states = [f"z{place}_{n}{mark}" for n in cell.states]
+        self.lines.append(f"param {call['prefix']}: {cell.name}({settings})")
+        written = ", ".join([call["prefix"], *arguments])
+        self.lines.append(f"{joined(outputs)}, {joined(states)} = {function}({written})")
+        if call.get("kept"):
+            self.lines += [f"{n}' = {z}" for n, z in zip(call["init"], states)]
+        for name, (_, element, shape) in zip(outputs, cell.results):
+            shape = (*shape[:-1], shape[-1] * 2) if call["both"] else shape
+            self.results.append((name, (element, (*self.lead, *time, *shape))))
+        for name, (element, shape) in zip(states, cell.states.values()):
+            self.results.append((name, (element, (*stack, *self.lead, *shape))))
+        call["names"], call["single"] = (outputs, states), not time
+        self.calls.append(call)
 
     # ---- what it means ----
 
     def run(self, inputs, weights, sizes):
         known = lambda shape: [sizes.get(s, s) for s in shape]  # noqa: E731
-        values = {n: a.astype(numpy.float64) if a.dtype.kind == "f" else a for n, a in inputs.items()}
+        values = self.floats(inputs)
         found = {n: numpy.zeros(known(s), KINDS[e]) for n, (e, s) in self.results}
-        with numpy.errstate(all="ignore"):
-            for call in self.calls:
-                for place in numpy.ndindex(*known(self.lead)):
-                    self.sample(call, place, values, weights, sizes, found)
+        for call in self.calls:
+            for place in numpy.ndindex(*known(self.lead)):
+                self.sample(call, place, found | values, weights, sizes, found)
+        for call in self.calls:
+            if call.get("kept"):
+                found |= {n: found[z] for n, z in zip(call["init"], call["names"][1])}
         return found
 
     def sample(self, call, place, values, weights, sizes, found):
@@ -119,24 +154,23 @@ class Recurrences:
             array = values[name]
             return array[place[: array.ndim - rank]]
 
-        fixed = {n: own(n, len(self.shapes.fixed[n][1])) for n in cell.fixed}
-        sequences = [own(n, 1 + len(self.shapes.sequences[n][1])) for n in cell.sequences]
-        time = call["steps"] if "steps" in call else sizes["T"]
+        fixed = {n: own(given, len(self.shapes.fixed[n][1])) for n, given in zip(cell.fixed, call["fixed"])}
+        ranks = [len(self.shapes.sequences[n][1]) + (not call["single"]) for n in cell.sequences]
+        sequences = [own(given, rank) for given, rank in zip(call["sequences"], ranks)]
+        if call["single"]:
+            sequences = [s[None] for s in sequences]
+        time = 1 if call["single"] else call["steps"] if "steps" in call else sizes["T"]
         length = int(own(call["lengths"], 0)) if "lengths" in call else time
-        reset = values["first"][(*place[:1], *[0] * len(place[1:]))] if "reset" in call else None
+        reset = values[call["reset"]][(*place[:1], *[0] * len(place[1:]))] if "reset" in call else None
         outputs, states = call["names"]
         for layer in range(call["layers"]):
             made = []
             for direction in range(1 + call["both"]):
                 index = layer * (1 + call["both"]) + direction
                 suffix = f"_l{layer}" + "_reverse" * direction if call["stacked"] else ""
-                head = f"{call['prefix']}."
-                w = {n[len(head) : len(n) - len(suffix)]: a for n, a in weights.items()
-                     if n.startswith(head) and n.endswith(suffix)}  # fmt: skip
-                # What no result needs is no parameter of the model.
-                w = {n: numpy.zeros(shape) for n, shape in cell.parameters.items()} | w
+                w = self.parameters(cell, weights, f"{call['prefix']}.", suffix)
                 start, stacked = None, (index,) if call["stacked"] else ()
-                if call["init"]:
+                if "init" in call:
                     start = {n: values[given][(*stacked, *place)] for n, given in zip(cell.states, call["init"])}
                 reverse = call.get("reverse", False) != bool(direction)
                 steps = range(length)[::-1] if reverse else range(length)
@@ -145,10 +179,17 @@ class Recurrences:
                 made.append(rows)
                 for name, value in zip(states, last.values()):
                     found[name][(*stacked, *place)] = value
-            joined = [numpy.concatenate(pair, axis=-1) if call["both"] else pair[0] for pair in zip(*made)]
-            sequences = joined[:1] if layer + 1 < call["layers"] else sequences
-        for name, rows in zip(outputs, joined):
-            found[name][place] = rows
+            both = [numpy.concatenate(pair, axis=-1) if call["both"] else pair[0] for pair in zip(*made)]
+            sequences = both[:1] if layer + 1 < call["layers"] else sequences
+        for name, rows in zip(outputs, both):
+            found[name][place] = rows[0] if call["single"] else rows
+
+    @staticmethod
+    def parameters(cell, weights, head, suffix):
+        """What no result needs is no parameter of the model."""
+        w = {n[len(head) : len(n) - len(suffix)]: a for n, a in weights.items()
+             if n.startswith(head) and n.endswith(suffix)}  # fmt: skip
+        return {n: numpy.zeros(shape) for n, shape in cell.parameters.items()} | w
 
     @staticmethod
     def loop(cell, sequences, fixed, weights, start, times, reset, until):

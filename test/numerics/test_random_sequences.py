@@ -1,62 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Recurrences and attentions at random, as the compiler is given their sizes or not, in each float
-type: both paths against NumPy; the same bits on more threads and for a row alone."""
+type: both paths against NumPy; the same bits on more threads, for a row alone and in parts."""
 
 import random
 
 import numpy
-import pytest
-from conftest import random_weights
 from expressions import difference
 from halves import rounded
 from random_attentions import Attentions
 from random_recurrences import Recurrences
+from random_sequences import Batch, generator_of
+from random_written import Written
 
-# One of each float type.
-SEEDS = (0, 1, 3, 5)
+# Programs of as many neighbouring seeds are one model: to start, to link and to load take a good part of the time.
+TOGETHER = 4
+SEEDS = {"test_recurrences": range(128), "test_attentions": range(128), "test_written": range(48)}
 SIZES = [
     {"B": 2, "T": 5, "S": 3}, {"B": 1, "T": 1, "S": 1}, {"B": 3, "T": 0, "S": 2}, {"B": 0, "T": 3, "S": 1},
     {"B": 3, "T": 9, "S": 70},
 ]  # fmt: skip
 # What is fixed when compiling.
 KNOWN = [
-    {}, {}, {}, {"T": 1}, {"T": 0}, {"B": 1}, {"S": 1}, {"T": 1, "S": 1, "B": 1}, {"T": 5}, {"S": 7, "T": 9}, {"B": 2},
-    {"B": 2, "T": 3, "S": 4}, {"T": 2, "S": 1},
+    {}, {}, {}, {"T": 1}, {"T": 0}, {"B": 1}, {"B": 0}, {"S": 1}, {"T": 1, "S": 1, "B": 1}, {"T": 5},
+    {"S": 7, "T": 9}, {"B": 2}, {"B": 2, "T": 3, "S": 4}, {"T": 2, "S": 1},
 ]  # fmt: skip
+ELEMENTS = ["f64", "f32", "f64", "f16", "f64", "bf16"]
 TOLERANCES = {"f64": (1e-8, 1e-9), "f32": (1e-4, 1e-4), "f16": (4e-3, 4e-3), "bf16": (4e-2, 3e-2)}
+ATTENTION_SCHEDULES = ["", "", "attention.algorithm=resident,attention.query_block=2", "attention.query_block=3"]
 SCHEDULES = {
     Recurrences: ["", "", "recurrence.algorithm=steps,recurrence.step_rows=3", "recurrence.directions=apart"],
-    Attentions: ["", "", "attention.algorithm=resident,attention.query_block=2", "attention.query_block=3"],
+    Attentions: ATTENTION_SCHEDULES,
+    Written: ATTENTION_SCHEDULES,
 }
 
 
-def inputs_of(program, generator, sizes, element):
-    inputs = {}
-    for name, (kind, shape) in program.inputs.items():
-        shape = [sizes.get(s, s) for s in shape]
-        if kind == "bool":
-            array = generator.random(shape) < 0.3
-        elif kind == "i64":
-            low, end = {"offset": (-2, sizes["S"] + 1), "steps_in": (0, sizes["T"] + 1)}.get(name, (0, 5))
-            if name in ("seen", "keys_in"):
-                end = sizes["S"] + 1
-            array = generator.integers(low, end, shape)
-            if name.startswith("segments"):
-                array = numpy.sort(array // 2, axis=-1)
-        else:
-            array = generator.normal(size=shape)
-            if name == "bias_in":
-                array[generator.random(shape) < 0.2] = -numpy.inf
-            array = array.astype(numpy.float64 if element == "f64" else numpy.float32)
-            array = rounded(array, element) if element in ("f16", "bf16") else array
-        inputs[name] = array
-    return inputs
+def weights_of(libraries, seed, element):
+    """By name, as `gatefold init` scales them: what a path finds to be of no use is no parameter of its
+    library."""
+    weights = {}
+    for parameter in (p for library in libraries for p in library.parameters):
+        shape = parameter["shape"]
+        width = 1 / numpy.sqrt(shape[-1]) if shape and shape[-1] else 1
+        array = generator_of(seed)(parameter["name"]).uniform(-width, width, shape).astype(numpy.float32)
+        weights[parameter["name"]] = rounded(array, element) if element in ("f16", "bf16") else array
+    for library in libraries:
+        library.prepare({p["name"]: weights[p["name"]] for p in library.parameters})
+    return {name: array.astype(numpy.float64) for name, array in weights.items()}
 
 
-def compare(compiler, make, seed, element):
-    choose = random.Random(seed)
-    program = make(seed, jumps=element == "f64")
-    text = program.text.replace("LSE[", "f64[" if element == "f64" else "f32[")
+def compare(compiler, make, seeds):
+    number = seeds[0] // TOGETHER
+    choose = random.Random(number)
+    element = ELEMENTS[number % len(ELEMENTS)]
+    batch = Batch([make(seed, element, f"_{seed}") for seed in seeds])
+    text = batch.text
     known = {name: size for name, size in choose.choice(KNOWN).items() if f"[{name}," in text or f", {name}," in text}
     options = ["--float", element]
     if known:
@@ -64,38 +61,42 @@ def compare(compiler, make, seed, element):
     schedule = choose.choice(SCHEDULES[make])
     fast = compiler.library(text, *options, *(["--schedule", schedule] if schedule else []))
     naive = compiler.library(text, *options, "--naive")
-    generator = numpy.random.default_rng(seed)
-    # What a path finds to be of no use is no parameter of its library.
-    weights = random_weights(naive, generator)
-    weights |= {n: a for n, a in random_weights(fast, generator).items() if n not in weights}
-    if element in ("f16", "bf16"):
-        weights = {name: rounded(array, element) for name, array in weights.items()}
-    for library in (fast, naive):
-        library.prepare({p["name"]: weights[p["name"]] for p in library.parameters})
-    w = {name: array.astype(numpy.float64) for name, array in weights.items()}
+    w = weights_of((fast, naive), number, element)
     rtol, atol = TOLERANCES[element]
     shared = fast.context(2)
     for sizes in SIZES:
         sizes = {**sizes, **known}
-        inputs = inputs_of(program, generator, sizes, element)
+        sizes["C"] = sizes["T"] + sizes["S"]
+        inputs = batch.draw(generator_of(number), sizes, element)
         found, slow, two = fast.run(**inputs), naive.run(**inputs), shared.run(**inputs)
-        for name, expected in program.run(inputs, w, sizes).items():
+        for name, expected in batch.run(inputs, w, sizes).items():
             for path, result in (("naive", slow), ("fast", found)):
                 message = difference(result[name], expected, False, rtol, atol)
                 assert message is None, f"{path} {name} at {sizes}, {options}, {schedule}: {message}\n{text}"
             assert two[name].tobytes() == found[name].tobytes(), (name, sizes, options, schedule, text)
+        if sizes["T"] > 1 and "T" not in known and any(p.parts for p in batch.programs):
+            for name, result in batch.run_in_parts(fast, inputs, sizes["T"] // 2).items():
+                same = result.tobytes() == found[name].tobytes()
+                assert same, f"{name} in parts at {sizes}, {options}, {schedule}\n{text}"
         if sizes["B"] > 1 and "B" not in known:
 
             def last(array, shape):
                 return array.take([sizes["B"] - 1], axis=shape.index("B")) if "B" in shape else array
 
-            alone = fast.run(**{n: last(a, program.inputs[n][1]) for n, a in inputs.items()})
-            for name, (_, shape) in program.results:
+            alone = fast.run(**{n: last(a, batch.inputs[n].shape) for n, a in inputs.items()})
+            for name, (_, shape) in batch.results:
                 same = numpy.array_equal(last(found[name], shape), alone[name])
                 assert same, f"{name} of a row alone at {sizes}, {options}, {schedule}\n{text}"
     shared.close()
 
 
-@pytest.mark.parametrize("make", [Recurrences, Attentions])
-def test_random_sequences(compiler, make, random_seed):
-    compare(compiler, make, random_seed, ["f64", "f32", "f64", "f16", "f64", "bf16"][random_seed % 6])
+def test_recurrences(compiler, random_seeds):
+    compare(compiler, Recurrences, random_seeds)
+
+
+def test_attentions(compiler, random_seeds):
+    compare(compiler, Attentions, random_seeds)
+
+
+def test_written(compiler, random_seeds):
+    compare(compiler, Written, random_seeds)

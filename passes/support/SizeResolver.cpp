@@ -243,14 +243,25 @@ Value SizeResolver::boundIndex(Value value) {
   return indexBounds[value] = bound;
 }
 
-/// Whether `op` divides by at least 1.
+/// Whether `op` divides by what is never 0: a maximum with a positive number,
+/// or an open size in whose place such a number stands where it is 0.
 static bool isSafeDivision(Operation *op) {
   auto division = dyn_cast<arith::DivSIOp>(op);
-  auto divisor =
-      division ? division.getRhs().getDefiningOp<arith::MaxSIOp>() : nullptr;
+  Operation *divisor = division ? division.getRhs().getDefiningOp() : nullptr;
   llvm::APInt least;
-  return divisor && matchPattern(divisor.getRhs(), m_ConstantInt(&least)) &&
-         least.isStrictlyPositive();
+  auto isPositive = [&](Value value) {
+    return matchPattern(value, m_ConstantInt(&least)) &&
+           least.isStrictlyPositive();
+  };
+  if (auto maximum = dyn_cast_or_null<arith::MaxSIOp>(divisor))
+    return isPositive(maximum.getRhs());
+  auto choice = dyn_cast_or_null<arith::SelectOp>(divisor);
+  auto comparison =
+      choice ? choice.getCondition().getDefiningOp<arith::CmpIOp>() : nullptr;
+  return comparison && comparison.getPredicate() == arith::CmpIPredicate::eq &&
+         comparison.getLhs() == choice.getFalseValue() &&
+         matchPattern(comparison.getRhs(), m_Zero()) &&
+         isPositive(choice.getTrueValue());
 }
 
 Value SizeResolver::resolveIndex(Value value) {

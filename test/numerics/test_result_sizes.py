@@ -56,3 +56,21 @@ def test_quotients(compiler):
     ).prepare({})
     with pytest.raises(GatefoldError, match="a size is divided by S"):
         library.run(x=x, y=numpy.zeros(0, "f4"))
+
+
+@pytest.mark.parametrize("options", [(), ("--naive",)])
+def test_a_quotient_of_open_sizes_is_the_size_of_a_value_between(compiler, options):
+    library = compiler.library(
+        "model m(x: [T], y: [S]) -> (least: [], parts: [A, S]) {\n"
+        "  z = exp(sum(x) + arange(T // S))\n"
+        "  return min(z / sum(z)), softmax(y + z[:, None])\n}\n",
+        *options,
+    ).prepare({})
+    for t, s in [(7, 2), (3, 3), (64, 5)]:
+        x = numpy.zeros(t, "f4") - 1
+        y = numpy.linspace(0, 1, s).astype("f4")
+        z = numpy.exp(x.sum() + numpy.arange(t // s))
+        parts = numpy.tile(numpy.exp(y) / numpy.exp(y).sum(), (t // s, 1))
+        found = library.run(x=x, y=y)
+        numpy.testing.assert_allclose(found["least"], (z / z.sum()).min(), rtol=1e-5, atol=1e-5)
+        numpy.testing.assert_allclose(found["parts"], parts, rtol=1e-5, atol=1e-5)

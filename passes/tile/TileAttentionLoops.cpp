@@ -301,8 +301,9 @@ LogicalResult AttentionTiling::run() {
     keyBlock = std::min<int64_t>(
         keyBlock, llvm::alignTo(std::max<int64_t>(*keys, 1),
                                 target.getKeyStep(rewriter.getF32Type())));
-  packs &=
-      getConstantIntValue(queryCount).value_or(fewQueries + 1) > fewQueries;
+  // Few queries do not pay for it, but where each is a block of its own.
+  packs &= getConstantIntValue(queryCount).value_or(fewQueries + 1) >
+           std::min(fewQueries, queryBlock);
   unsigned operands = op.getBody().getNumArguments() - 2;
   auto sizes = getResultSizes(
       rewriter, op, op.getNumResults(), op.getYield().getValues(),

@@ -145,3 +145,28 @@ def test_memory_grows_with_the_keys_alone(compiler):
         sizes[size] = context.workspace_size(q=array, k=array, v=array)
     assert sizes[8192] < 16 << 20, sizes
     assert sizes[8192] < 2.1 * sizes[4096] < 8.8 * sizes[1024]
+
+
+def test_each_of_two_known_queries_alone(compiler):
+    """So few have no panels of keys, but where each is a block of its own."""
+    source = """import attention
+attention raw(q: [T, D], k: [S, D], v: [S, E]) -> [T, E] {
+  return where(visible, q @ k.T, 0) @ v
+}
+model m(q: [B, 2, 7], k: [B, S, 7], v: [B, S, 5], n: i64[B]) -> (a: [B, 2, 5], b: [B, 2, 5]) {
+  return dot_product(q, k, v, causal=true), raw(q, k, v, lengths=n)
+}
+"""
+    generator = numpy.random.default_rng(5)
+    given = {
+        "q": generator.normal(size=(2, 2, 7)).astype(numpy.float32),
+        "k": generator.normal(size=(2, 150, 7)).astype(numpy.float32),
+        "v": generator.normal(size=(2, 150, 5)).astype(numpy.float32),
+        "n": numpy.array([150, 3]),
+    }
+    options = [("--naive",), ("--schedule", "attention.query_block=1")]
+    options.append((*options[1], "--schedule", "attention.algorithm=online,attention.key_block=64"))
+    naive, *others = (compiler.library(source, *each).prepare({}).run(**given) for each in options)
+    for found in others:
+        for name in ("a", "b"):
+            numpy.testing.assert_allclose(found[name], naive[name], rtol=2e-5, atol=2e-5)

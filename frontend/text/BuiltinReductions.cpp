@@ -162,12 +162,12 @@ static Item callSoftmax(Arguments &arguments) {
     }
   }
   if (where) {
-    std::optional<Shape> own =
-        commonOwnShape(checker, "softmax", {tensor, *where}, place);
+    Tensor both[] = {tensor, *where};
+    std::optional<Shape> own = commonOwnShape(checker, "softmax", both, place);
     if (!own)
       return erroneous(place);
-    tensor =
-        checker.broadcast(tensor, commonLead({tensor, *where}), *own, place);
+    tensor = checker.broadcast(both[0], commonLead(both), *own, place);
+    where = both[1];
     // The axis counts from the left; broadcasting may have added some there.
     if (own->size() != given->own().size()) {
       axis = arguments.axis("axis", -1, own->size(), makeItem(tensor, place));

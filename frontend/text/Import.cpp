@@ -212,11 +212,6 @@ LogicalResult Importer::setAttributes() {
   for (const SizeEquality &equality : program.equalities) {
     mlir::AffineExpr left = affineSize(equality.left),
                      right = affineSize(equality.right);
-    if (std::optional<Size> difference =
-            orderOf(equality.left, equality.right)) {
-      left = nonNegativity(*difference);
-      right = b.getAffineConstantExpr(0);
-    }
     if (!left || !right)
       return refuse(equality.range,
                     "the comparison of " + equality.left.str() + " and " +

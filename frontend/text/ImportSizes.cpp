@@ -252,25 +252,6 @@ mlir::AffineExpr Importer::nonNegativity(const Size &size) {
   return expression ? expression.floorDiv(int64_t(1) << 62) : expression;
 }
 
-std::optional<Size> Importer::orderOf(const Size &left, const Size &right) {
-  for (auto [whole, other] : {std::pair(left, right), std::pair(right, left)}) {
-    llvm::ArrayRef<Size::Term> terms = whole.terms();
-    if (terms.size() != 1 || terms[0].coefficient != 1 ||
-        terms[0].factors.size() != 1)
-      continue;
-    const Size::Atom &atom = *terms[0].factors[0];
-    bool isMaximum = atom.kind == Kind::Maximum;
-    if (!isMaximum && atom.kind != Kind::Minimum)
-      continue;
-    for (auto [chosen, rest] :
-         {std::pair(atom.left, atom.right), std::pair(atom.right, atom.left)})
-      if (chosen == other)
-        return isMaximum ? Size::subtract(chosen, rest)
-                         : Size::subtract(rest, chosen);
-  }
-  return std::nullopt;
-}
-
 mlir::AffineMap Importer::affineMap(llvm::ArrayRef<mlir::AffineExpr> sizes) {
   return mlir::AffineMap::get(0, program.symbols.size(), sizes, &context);
 }

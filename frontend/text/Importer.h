@@ -111,9 +111,6 @@ private:
   /// An expression that is 0 where the size is not negative, and below 0
   /// elsewhere: size // 2**62. null where it is no affine map.
   mlir::AffineExpr nonNegativity(const Size &size);
-  /// Where two sizes are equal just if a third is not negative, that one:
-  /// max(x, 0) and x, min(T, 5) and 5.
-  static std::optional<Size> orderOf(const Size &left, const Size &right);
   /// At least `least` in every run.
   bool isAtLeast(const Size &size, int64_t least) const;
   /// Sizes of a type that may be negative in a run are refused when it starts.

@@ -100,9 +100,10 @@ std::optional<CommonTensors> commonTensors(Checker &checker,
                                            Range place, bool givesFloat = false,
                                            BoolUse boolUse = BoolUse::Refuse);
 /// The common own shape of tensors under broadcasting; reports that they do not
-/// fit.
+/// fit. A size that is 0 or 1, as of `x[:1]`, beside another one has to be 1:
+/// a run compares it, and the tensor becomes one with a 1.
 std::optional<Shape> commonOwnShape(Checker &checker, llvm::StringRef what,
-                                    llvm::ArrayRef<Tensor> tensors,
+                                    llvm::MutableArrayRef<Tensor> tensors,
                                     Range place);
 /// The common lead of tensors of one body. It exists: leads come from one
 /// mapping.
@@ -113,8 +114,7 @@ Tensor alignOwn(Checker &checker, const Tensor &tensor, unsigned ownRank,
                 Range place);
 /// Broadcasts own shapes, computes, and checks what an attention allows.
 Item elementwiseItem(Checker &checker, llvm::StringRef what, ElementwiseOp op,
-                     const CommonTensors &operands, Element element,
-                     Range place);
+                     CommonTensors operands, Element element, Range place);
 /// One elementwise node on one tensor, or on two whose shapes agree already or
 /// where the second is a scalar.
 Tensor apply(Checker &checker, ElementwiseOp op, const Tensor &operand,

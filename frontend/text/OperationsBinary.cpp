@@ -12,6 +12,7 @@
 
 using namespace gatefold::text;
 using llvm::ArrayRef;
+using llvm::MutableArrayRef;
 using llvm::SmallVector;
 using llvm::StringRef;
 using llvm::Twine;
@@ -122,10 +123,14 @@ gatefold::text::commonTensors(Checker &checker, StringRef what,
   return common;
 }
 
-std::optional<Shape> gatefold::text::commonOwnShape(Checker &checker,
-                                                    StringRef what,
-                                                    ArrayRef<Tensor> tensors,
-                                                    Range place) {
+/// Whether a size that is not known is at most 1.
+static bool isNoneOrOne(const Size &size) {
+  return !size.constant() && size.bound().value_or(2) <= 1;
+}
+
+std::optional<Shape>
+gatefold::text::commonOwnShape(Checker &checker, StringRef what,
+                               MutableArrayRef<Tensor> tensors, Range place) {
   SmallVector<ArrayRef<Size>, 3> shapes;
   SmallVector<std::string, 3> texts;
   for (const Tensor &tensor : tensors) {
@@ -140,14 +145,30 @@ std::optional<Shape> gatefold::text::commonOwnShape(Checker &checker,
     message += texts[i];
   }
   message += " do not fit";
-  return checker.broadcastShapes(shapes, place, message, [&] {
-    checker.diagnostics.error(place, message);
-  });
+  auto report = [&] { checker.diagnostics.error(place, message); };
+  for (Tensor &tensor : tensors)
+    for (size_t i = 0, rank = tensor.own().size(); i < rank; ++i) {
+      Size size = tensor.own()[i];
+      bool stretches = llvm::any_of(shapes, [&](ArrayRef<Size> other) {
+        if (other.size() < rank - i)
+          return false;
+        const Size &beside = other[other.size() - (rank - i)];
+        return beside != size && !beside.isConstant(1) && !isNoneOrOne(beside);
+      });
+      if (!isNoneOrOne(size) || !stretches)
+        continue;
+      if (!checker.requireEqual(size, Size(1), place, message, report))
+        return std::nullopt;
+      tensor = checker.slice(tensor, i, Size(), Size(1), 1, place);
+    }
+  // Slices have shapes of their own.
+  for (auto [shape, tensor] : llvm::zip(shapes, tensors))
+    shape = tensor.own();
+  return checker.broadcastShapes(shapes, place, message, report);
 }
 
 Item gatefold::text::elementwiseItem(Checker &checker, StringRef what,
-                                     ElementwiseOp op,
-                                     const CommonTensors &operands,
+                                     ElementwiseOp op, CommonTensors operands,
                                      Element element, Range place) {
   std::optional<Shape> own =
       commonOwnShape(checker, what, operands.tensors, place);

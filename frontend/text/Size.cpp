@@ -280,6 +280,35 @@ std::optional<Size> Size::maximum(const Size &a, const Size &b) {
   return make(Atom{Kind::Maximum, nullptr, ordered ? a : b, ordered ? b : a});
 }
 
+std::optional<int64_t> Size::bound() const {
+  int64_t bound = 0;
+  for (const Term &term : sum) {
+    std::optional<int64_t> most = 1;
+    if (!term.factors.empty()) {
+      const Atom &atom = *term.factors[0];
+      bool isMinimum = atom.kind == Kind::Minimum;
+      if (term.coefficient != 1 || term.factors.size() != 1 ||
+          (!isMinimum && atom.kind != Kind::Maximum))
+        return std::nullopt;
+      std::optional<int64_t> left = atom.left.bound(),
+                             right = atom.right.bound();
+      if (left && right)
+        most = isMinimum ? std::min(*left, *right) : std::max(*left, *right);
+      else if (isMinimum && (left || right))
+        most = left ? left : right;
+      else
+        return std::nullopt;
+    }
+    std::optional<int64_t> product = checkedMul(term.coefficient, *most);
+    std::optional<int64_t> total =
+        product ? checkedAdd(bound, *product) : std::nullopt;
+    if (!total)
+      return std::nullopt;
+    bound = *total;
+  }
+  return bound;
+}
+
 std::optional<Size> Size::substitute(
     llvm::function_ref<std::optional<Size>(const Symbol *)> map) const {
   Size result;

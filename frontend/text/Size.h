@@ -60,6 +60,9 @@ public:
   /// Different in every run (their difference is a constant that is not 0).
   bool provablyDiffers(const Size &other) const;
 
+  /// A number that it shows not to exceed in any run, if there is one.
+  std::optional<int64_t> bound() const;
+
   /// Arithmetic; nothing on overflow of i64, division by a constant 0, or where
   /// the expression would grow beyond 256 terms.
   static std::optional<Size> add(const Size &a, const Size &b);

@@ -9,8 +9,8 @@ model tagger(tokens: i64[B, T], lengths: i64[B], extra: [2*T + 1]) -> (y: [B, T,
   return embed(tokens) * gain, mean(embed(tokens), axis=2, keep=true)[:, 0, :] * 0 + extra
 }
 
-# T - 1 >= 0, as x // 2**62 is 0 just where x is not negative.
-# CHECK-DAG: #[[NOT_EMPTY:map[0-9]*]] = affine_map<()[s0, s1] -> ((s1 - 1) floordiv 4611686018427387904, 0)>
+# The lesser of T - 1 and 0 is 0: x // 2**62 is -1 just where x is negative.
+# CHECK-DAG: #[[NOT_EMPTY:map[0-9]*]] = affine_map<()[s0, s1] -> (-((s1 - 1) * ((s1 - 1) floordiv 4611686018427387904)), 0)>
 # CHECK: func.func @tagger(
 # CHECK-SAME: tensor<?x?xi64> {gf.below = affine_map<()[s0, s1] -> (100)>, gf.name = "tokens", gf.shape = [[SHAPE:#map[0-9]*|affine_map<\(\)\[s0, s1\] -> \(s0, s1\)>]]}
 # CHECK-SAME: tensor<?xi64> {gf.name = "lengths"

@@ -43,3 +43,12 @@ func layers(x: [B, T, 8], i: i64[B, T]) -> ([B, T, 3], [B, T, 5], [B, 4, T - 2],
   param norm: layer_norm(), root: rms_norm(affine=false)
   return fc(x), embed(i), conv(x.T), strided(x.T), root(norm(x))
 }
+
+# A size of at most 1 stretches: in a body of an attention, too, where nothing else would fit S.
+attention scaled(q: [T, D], k: [S, D], v: [S, E]) -> [T, E] {
+  return softmax(q @ k.T * q[:, :1], where=k[:, 0] > 0) @ v
+}
+
+func first(x: [T, M], y: [N], m: bool[N]) -> ([T, M], [T, N], [T, N], [T, 1]) {
+  return x * x[:, :1], softmax(x[:, :1] + y, where=m), where(m, x[:, :1], y), x[:, :1] * x[:, 1:2] * y[:1]
+}

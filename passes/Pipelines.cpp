@@ -27,6 +27,7 @@ static void clean(OpPassManager &manager) {
 }
 
 static void buildSimplify(OpPassManager &manager, const PipelineOptions &) {
+  manager.addPass(createListParameters());
   manager.addPass(createWidenHalf());
   manager.addPass(createInlinerPass());
   manager.addPass(createSymbolDCEPass());

@@ -133,7 +133,10 @@ LogicalResult Importer::importFunction(mlir::ModuleOp module) {
     argument.setLoc(location);
   b.setInsertionPointToStart(entry);
 
-  if (failed(bindSymbols()) || failed(importGraph(program.body)))
+  if (failed(bindSymbols()))
+    return failure();
+  importParameters();
+  if (failed(importGraph(program.body)))
     return failure();
   Values returned;
   for (auto [result, type] : llvm::zip(program.results, results)) {
@@ -143,6 +146,20 @@ LogicalResult Importer::importFunction(mlir::ModuleOp module) {
   }
   mlir::func::ReturnOp::create(b, returned);
   return setAttributes();
+}
+
+/// All of them, in the order of the text: whether one is read or not, the
+/// compiled model has it.
+void Importer::importParameters() {
+  for (const ProgramParameter &parameter : program.parameters)
+    parameters.push_back(inPrologue([&]() -> mlir::Value {
+      b.setLoc(locationOf(parameter.range));
+      mlir::FloatAttr initial;
+      if (parameter.initial)
+        initial = b.getF64FloatAttr(*parameter.initial);
+      return gatefold::ParameterOp::create(b, typeOf(parameter.type),
+                                           parameter.name, initial);
+    }));
 }
 
 LogicalResult Importer::setAttributes() {
@@ -266,23 +283,9 @@ LogicalResult Importer::importNode(const Node &node) {
   case Node::Kind::Input:
     define(node, function.getArgument(llvm::cast<InputNode>(node).input));
     return success();
-  case Node::Kind::Parameter: {
-    unsigned number = llvm::cast<ParameterNode>(node).parameter;
-    mlir::Value &value = parameters[number];
-    if (!value) {
-      const ProgramParameter &parameter = program.parameters[number];
-      value = inPrologue([&]() -> mlir::Value {
-        b.setLoc(locationOf(parameter.range));
-        mlir::FloatAttr initial;
-        if (parameter.initial)
-          initial = b.getF64FloatAttr(*parameter.initial);
-        return gatefold::ParameterOp::create(b, typeOf(parameter.type),
-                                             parameter.name, initial);
-      });
-    }
-    define(node, value);
+  case Node::Kind::Parameter:
+    define(node, parameters[llvm::cast<ParameterNode>(node).parameter]);
     return success();
-  }
   case Node::Kind::Argument: // bound when its body is entered
   case Node::Kind::Constant: // made where they are used
   case Node::Kind::SizeValue:

@@ -60,6 +60,7 @@ private:
   mlir::Location locationOf(const Trace &trace);
 
   llvm::LogicalResult importFunction(mlir::ModuleOp module);
+  void importParameters();
   llvm::LogicalResult setAttributes();
   llvm::LogicalResult importGraph(const Graph &graph);
   bool holdsNothing(const Node &node);
@@ -306,7 +307,7 @@ private:
 
   llvm::DenseMap<std::pair<const Node *, unsigned>, mlir::Value> values;
   llvm::DenseMap<const Node *, mlir::Value> scalars;
-  std::map<unsigned, mlir::Value> parameters;
+  Values parameters; // by number
 
   /// The last operation of the prologue.
   mlir::Operation *prologueEnd = nullptr;

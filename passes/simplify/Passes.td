@@ -6,6 +6,25 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ListParameters : Pass<"gf-list-parameters", "::mlir::ModuleOp"> {
+  let summary = "Say which parameters each entry has";
+  let description = [{
+    Lists the parameters of each function that may be an entry, and of those that it calls,
+    in `gf.parameters`, so that one which nothing reads stays a parameter of the compiled
+    model: `gf-bind-parameters` makes an argument for each. So the interface is that of the
+    program, whatever a path finds useless.
+
+    ```mlir
+    func.func @f() { %w = gf.parameter "w" : tensor<8xf32> ... }
+    // becomes
+    func.func @f() attributes {gf.parameters = [{name = "w", type = tensor<8xf32>} ]} ...
+    ```
+  }];
+  let statistics = [
+    Statistic<"parametersListed", "parameters", "Parameters listed">
+  ];
+}
+
 def WidenHalf : Pass<"gf-widen-half", "::mlir::ModuleOp"> {
   let summary = "Floats of 16 bits inside a program to f32";
   let description = [{

@@ -80,16 +80,50 @@ struct BindParameters : gatefold::impl::BindParametersBase<BindParameters> {
     func::FuncOp entry = *found;
     orderStates(entry);
 
-    llvm::MapVector<StringAttr, SmallVector<ParameterOp>> parameters;
-    entry.walk(
-        [&](ParameterOp op) { parameters[op.getNameAttr()].push_back(op); });
+    struct Parameter {
+      RankedTensorType type;
+      FloatAttr initial;
+      Location loc;
+      SmallVector<ParameterOp> uses;
+    };
+    llvm::MapVector<StringAttr, Parameter> parameters;
+    if (auto listed = entry->getAttrOfType<ArrayAttr>(parametersName))
+      for (Attribute each : listed) {
+        auto known = dyn_cast<DictionaryAttr>(each);
+        auto name = known ? known.getAs<StringAttr>("name") : StringAttr();
+        auto type = known ? known.getAs<TypeAttr>("type") : TypeAttr();
+        auto tensor =
+            type ? dyn_cast<RankedTensorType>(type.getValue()) : nullptr;
+        if (!name || !tensor || !tensor.hasStaticShape()) {
+          entry.emitError("'") << parametersName
+                               << "' needs a name and the type of a tensor of "
+                                  "fixed size for each, found "
+                               << each;
+          return signalPassFailure();
+        }
+        parameters.try_emplace(
+            name,
+            Parameter{
+                tensor, known.getAs<FloatAttr>("initial"), entry.getLoc(), {}});
+      }
+    entry->removeAttr(parametersName);
+    entry.walk([&](ParameterOp op) {
+      Parameter &parameter =
+          parameters
+              .try_emplace(
+                  op.getNameAttr(),
+                  Parameter{op.getType(), op.getInitialAttr(), op.getLoc(), {}})
+              .first->second;
+      if (parameter.uses.empty())
+        parameter.loc = op.getLoc();
+      parameter.uses.push_back(op);
+    });
     auto dimensions =
         entry->getAttrOfType<ArrayAttr>(attribute_names::dimensions);
     Builder builder(&getContext());
     unsigned position = 0;
-    for (auto &[name, uses] : parameters) {
-      ParameterOp first = uses.front();
-      RankedTensorType type = first.getType();
+    for (auto &[name, parameter] : parameters) {
+      RankedTensorType type = parameter.type;
       Type element = type.getElementType();
       SmallVector<AffineExpr> shape;
       for (int64_t size : type.getShape())
@@ -101,13 +135,14 @@ struct BindParameters : gatefold::impl::BindParametersBase<BindParameters> {
           attribute_names::shape,
           AffineMapAttr::get(AffineMap::get(
               0, dimensions ? dimensions.size() : 0, shape, &getContext())));
-      if (FloatAttr initial = first.getInitialAttr())
-        attributes.set(attribute_names::initial, makeInitial(initial, element));
+      if (parameter.initial)
+        attributes.set(attribute_names::initial,
+                       makeInitial(parameter.initial, element));
       if (failed(entry.insertArgument(position, type,
                                       attributes.getDictionary(&getContext()),
-                                      first.getLoc())))
+                                      parameter.loc)))
         return signalPassFailure();
-      for (ParameterOp use : uses) {
+      for (ParameterOp use : parameter.uses) {
         if (use.getType() != type) {
           use.emitError("parameter ")
               << name << " has type " << type << " elsewhere";

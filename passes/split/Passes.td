@@ -31,7 +31,8 @@ def CompleteInterface : Pass<"gf-complete-interface", "::mlir::ModuleOp"> {
 def BindParameters : Pass<"gf-bind-parameters", "::mlir::ModuleOp"> {
   let summary = "Parameters become leading arguments of the entry";
   let description = [{
-    Each `gf.parameter` becomes an argument, one for each name, in the order of
+    Each `gf.parameter` becomes an argument, one for each name: first those that
+    `gf.parameters` lists, whether or not anything reads them, then others in the order of
     their first use. Arguments are then parameters, inputs, states; results are results,
     states.
 

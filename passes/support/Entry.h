@@ -30,6 +30,10 @@ inline constexpr llvm::StringLiteral parallelName = "gf.parallel";
 /// Attribute of the module: the interface of the entry.
 inline constexpr llvm::StringLiteral descriptionName = "gf.description";
 
+/// Attribute of a function until its parameters are arguments: a dictionary of
+/// `name`, `type` and maybe `initial` for each of them, read or not.
+inline constexpr llvm::StringLiteral parametersName = "gf.parameters";
+
 /// The name that the entry takes, so that none is that of a function of libm.
 inline constexpr llvm::StringLiteral runFunction = "gatefold_run_entry";
 

@@ -99,3 +99,38 @@ def test_more_values_than_memory(tmp_path):
     message = refusal("init", path, "-o", tmp_path / "w.safetensors", timeout=20)
     assert message
     assert files(tmp_path) == ["m.gf"]
+
+
+def test_parameters_that_nothing_reads(tmp_path):
+    """Those of the text are those of what is compiled, by either path; all are given."""
+    model = write(
+        tmp_path / "m.gf",
+        "cell steps(x: [2]) -> [2] {\n  state h: [2]\n  param w: [2, 2], dead: [2] = 3\n"
+        "  z = dead * 2\n  h' = tanh(w @ x + h)\n  return h'\n}\n"
+        "model m(x: [T, 2]) -> [T, 2] {\n"
+        "  param never: [3], none: [0, 3], rnn: steps(), fc: linear(N=1)\n"
+        "  y, _ = scan(rnn, x)\n  unused = fc(y)\n  return y + sum(never[:0])\n}\n",
+    )
+    names = ["never", "none", "rnn.w", "rnn.dead", "fc.weight", "fc.bias"]
+    (entry,) = [e for e in gatefold("check", model, "--json").json["files"][0]["entries"] if e["name"] == "m"]
+    assert [p["name"] for p in entry["parameters"]] == names
+    weights = tmp_path / "w.safetensors"
+    gatefold("init", model, "-o", weights)
+    assert set(read_safetensors(weights)) == set(names)
+    np.save(tmp_path / "x.npy", np.ones((4, 2), np.float32))
+    found = []
+    for path in ([], ["--naive"]):
+        library = tmp_path / "libm.so"
+        gatefold("compile", model, "-o", library, *path)
+        for program in (model, library):
+            options = path if program == model else []
+            result = tmp_path / "y.npy"
+            run = gatefold("run", program, "--weights", weights, "--input", f"x={tmp_path / 'x.npy'}",
+                           "--output", f"output={result}", *options)  # fmt: skip
+            assert run.err == ""
+            found.append(np.load(result))
+        made = gatefold("init", library, "-o", tmp_path / "of_library.safetensors")
+        assert made.out.endswith(": 6 parameters, 12 values\n")
+        assert (tmp_path / "of_library.safetensors").read_bytes() == weights.read_bytes()
+    for each in found[1:]:
+        np.testing.assert_allclose(each, found[0], rtol=2e-6)

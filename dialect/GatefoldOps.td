@@ -438,8 +438,13 @@ def Gf_PackOp : Gf_DestinationOp<"pack"> {
     size of the panels. What `gf.linear` reads: element by element along k, a panel
     is contiguous. Weights are packed in `prepare`, once.
 
+    A source `[gates, columns, k]`, or `[k, gates, columns]` with `along 1`, is matrices of one
+    size, as the gates of a cell are. A panel then has the same w / gates columns u of each:
+    `panels[p, k, g * u + j] = source[g, p * u + j, k]`.
+
     ```mlir
     %panels = gf.pack %w along 0 into %e : tensor<100x40xf32> into tensor<7x40x16xf32> -> tensor<7x40x16xf32>
+    %gates = gf.pack %v along 0 into %f : tensor<4x100x40xf32> into tensor<13x40x32xf32> -> tensor<13x40x32xf32>
     ```
   }];
   let arguments = (ins AnyShaped:$source, I64Attr:$along, AnyShaped:$output);
@@ -451,6 +456,12 @@ def Gf_PackOp : Gf_DestinationOp<"pack"> {
   let extraClassDeclaration = extraDestinationDeclaration # [{
     /// Lanes of a panel.
     int64_t getWidth();
+    /// Matrices of the source, whose columns lie side by side in each panel.
+    int64_t getGates();
+    /// The dimension of the source whose indices are columns.
+    int64_t getColumnDim();
+    /// The dimension of the source whose indices are terms.
+    int64_t getTermDim();
   }];
 }
 
@@ -469,11 +480,17 @@ def Gf_LinearOp : Gf_DestinationOp<"linear"> {
     shape; it may be the output itself, which then accumulates. Otherwise the output's
     contents are not read.
 
+    An output of one dimension more, `[m.., gates, n]`, is the products with matrices of one size
+    that `gf.pack` has put side by side in panels: with u = w / gates,
+    `y[m.., g, n] = initial[m.., g, n] + sum_k x[m.., k] * panels[n / u, k, g * u + n mod u]`. So
+    whoever has a panel computes all gates of its columns. `initial` may be `[gates, n]`.
+
     The last panel may hold columns behind n: they are not read. Elements along k
     are next to each other in x, and so are those along n in the output.
 
     ```mlir
     %y = gf.linear %x, %panels initial(%b : tensor<100xf32>) outs(%e : tensor<?x100xf32>) : tensor<?x40xf32>, tensor<7x40x16xf32> -> tensor<?x100xf32>
+    %g = gf.linear %x, %gates outs(%e2 : tensor<?x4x100xf32>) : tensor<?x40xf32>, tensor<13x40x32xf32> -> tensor<?x4x100xf32>
     ```
   }];
   let arguments = (ins AnyShaped:$x, AnyShaped:$panels,
@@ -487,6 +504,10 @@ def Gf_LinearOp : Gf_DestinationOp<"linear"> {
   let extraClassDeclaration = extraDestinationDeclaration # [{
     /// Lanes of a panel.
     int64_t getWidth();
+    /// Whether the output has a dimension of gates.
+    bool hasGates();
+    /// How many gates there are; 1 without a dimension of them.
+    int64_t getGates();
   }];
 }
 

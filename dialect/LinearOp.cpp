@@ -23,6 +23,16 @@ int64_t LinearOp::getWidth() {
   return cast<ShapedType>(getPanels().getType()).getDimSize(2);
 }
 
+bool LinearOp::hasGates() {
+  return cast<ShapedType>(getOutput().getType()).getRank() >
+         cast<ShapedType>(getX().getType()).getRank();
+}
+
+int64_t LinearOp::getGates() {
+  auto output = cast<ShapedType>(getOutput().getType());
+  return hasGates() ? output.getDimSize(output.getRank() - 2) : 1;
+}
+
 LogicalResult LinearOp::verify() {
   if (failed(verifyDestination(*this)))
     return failure();
@@ -44,27 +54,37 @@ LogicalResult LinearOp::verify() {
                        "found ")
            << panels;
   int64_t rank = x.getRank();
-  if (rank < 1 || output.getRank() != rank)
-    return emitOpError("needs x [m.., k] and an output [m.., n], found ")
+  if (rank < 1 || (output.getRank() != rank && output.getRank() != rank + 1))
+    return emitOpError("needs x [m.., k] and an output [m.., n] or "
+                       "[m.., gates, n], found ")
            << x << " and " << output;
+  int64_t gates = getGates();
+  if (ShapedType::isDynamic(gates) || gates == 0 || getWidth() % gates != 0)
+    return emitOpError("gives gates ")
+           << output << ", of which a panel of " << getWidth()
+           << " lanes has not equally many columns";
   for (int64_t dim = 0; dim + 1 < rank; ++dim)
     if (!maybeEqual(x.getDimSize(dim), output.getDimSize(dim)))
       return emitOpError("has rows ") << x << " and gives rows " << output;
   if (!maybeEqual(x.getDimSize(rank - 1), panels.getDimSize(1)))
     return emitOpError("multiplies ")
            << x << " with panels of another size along k: " << panels;
-  int64_t columns = output.getDimSize(rank - 1);
+  int64_t columns = output.getShape().back();
   if (!ShapedType::isDynamic(columns) && !panels.isDynamicDim(0) &&
-      llvm::divideCeilSigned(columns, getWidth()) > panels.getDimSize(0))
+      llvm::divideCeilSigned(columns, getWidth() / gates) >
+          panels.getDimSize(0))
     return emitOpError("gives ") << columns << " columns from " << panels;
   if (!getInitial())
     return success();
   auto initial = cast<ShapedType>(getInitial().getType());
   ArrayRef<int64_t> expected = output.getShape();
-  if (initial.getRank() == 1)
-    expected = expected.take_back();
+  // The same for each row.
+  int64_t ofOneRow = hasGates() ? 2 : 1;
+  if (initial.getRank() == ofOneRow)
+    expected = expected.take_back(ofOneRow);
   if (!llvm::equal(initial.getShape(), expected, maybeEqual))
     return emitOpError("begins with ")
-           << initial << ", expected [n] or the shape of " << output;
+           << initial << ", expected " << (hasGates() ? "[gates, n]" : "[n]")
+           << " or the shape of " << output;
   return success();
 }

@@ -54,13 +54,29 @@ int64_t PackOp::getWidth() {
   return cast<ShapedType>(getOutput().getType()).getDimSize(2);
 }
 
+int64_t PackOp::getGates() {
+  auto source = cast<ShapedType>(getSource().getType());
+  return source.getRank() == 2 ? 1 : source.getDimSize(getAlongAttr().getInt());
+}
+
+int64_t PackOp::getColumnDim() {
+  int64_t rank = cast<ShapedType>(getSource().getType()).getRank();
+  return getAlongAttr().getInt() + rank - 2;
+}
+
+int64_t PackOp::getTermDim() {
+  int64_t rank = cast<ShapedType>(getSource().getType()).getRank();
+  return getAlongAttr().getInt() == 0 ? rank - 1 : 0;
+}
+
 LogicalResult PackOp::verify() {
   if (failed(verifyDestination(*this)))
     return failure();
   auto source = cast<ShapedType>(getSource().getType());
   auto output = cast<ShapedType>(getOutput().getType());
-  if (source.getRank() != 2)
-    return emitOpError("needs a matrix, found ") << source;
+  if (source.getRank() != 2 && source.getRank() != 3)
+    return emitOpError("needs a matrix, or gates of one size, found ")
+           << source;
   if (output.getRank() != 3 || output.isDynamicDim(2) ||
       output.getDimSize(2) == 0)
     return emitOpError("needs panels [panels, k, width] of a known width, "
@@ -76,13 +92,19 @@ LogicalResult PackOp::verify() {
   if (source.getElementType() != output.getElementType())
     return emitOpError("packs elements ")
            << source.getElementType() << " into " << output.getElementType();
-  if (!maybeEqual(source.getDimSize(1 - along), output.getDimSize(1)))
+  int64_t gates = getGates();
+  if (ShapedType::isDynamic(gates) || gates == 0 || getWidth() % gates != 0)
+    return emitOpError("packs gates ")
+           << source << ", of which a panel of " << getWidth()
+           << " lanes has not equally many columns";
+  if (!maybeEqual(source.getDimSize(getTermDim()), output.getDimSize(1)))
     return emitOpError("packs ")
            << source << " into panels with another size along k: " << output;
-  int64_t columns = source.getDimSize(along), panels = output.getDimSize(0);
+  int64_t columns = source.getDimSize(getColumnDim());
+  int64_t panels = output.getDimSize(0), width = getWidth() / gates;
   if (!ShapedType::isDynamic(columns) && !ShapedType::isDynamic(panels) &&
-      panels != llvm::divideCeilSigned(columns, getWidth()))
-    return emitOpError("packs ") << columns << " columns into " << panels
-                                 << " panels of " << getWidth();
+      panels != llvm::divideCeilSigned(columns, width))
+    return emitOpError("packs ")
+           << columns << " columns into " << panels << " panels of " << width;
   return success();
 }

@@ -98,6 +98,11 @@ static void buildTile(OpPassManager &manager, const PipelineOptions &options) {
   manager.addNestedPass<func::FuncOp>(createFusePointwise());
   manager.addPass(memref::createResolveShapedTypeResultDimsPass());
   clean(manager);
+  // Behind the fusion, which knows parts of rows as the text has them.
+  if (isGpuName(options.target) && !readSchedule(options).panelWidth) {
+    manager.addNestedPass<func::FuncOp>(createInterleaveGates());
+    clean(manager);
+  }
 }
 
 static void buildSplit(OpPassManager &manager, const PipelineOptions &options) {

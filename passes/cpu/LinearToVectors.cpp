@@ -42,8 +42,10 @@ struct LinearToVectors : gatefold::impl::LinearToVectorsBase<LinearToVectors> {
     ProductTypes types = getProductTypes(op);
     std::optional<ProductTile> tile =
         ProductTile::choose(target, types.getSum(), types.width);
-    StringRef obstacle = tile ? getLayoutObstacle(op)
-                              : StringRef("vectors do not fill the panels");
+    StringRef obstacle = !tile ? StringRef("vectors do not fill the panels")
+                         : op.hasGates()
+                             ? "a panel has columns of several gates"
+                             : getLayoutObstacle(op);
     if (!obstacle.empty()) {
       remark::missed(op.getLoc(), remark::RemarkOpts::name("LinearToVectors")
                                       .category("gf-linear-to-vectors"))

@@ -249,6 +249,7 @@ struct PackToVectors : gatefold::impl::PackToVectorsBase<PackToVectors> {
     StringRef obstacle =
         lanes < 2                     ? "vectors do not fill the panels"
         : width / lanes > mostVectors ? "the panels are too wide"
+        : source.getRank() != 2       ? "a panel has columns of several gates"
         : !isContiguous(panels, 2)    ? "the panels have gaps"
         : !isContiguous(source, 1)    ? "the elements of a row have gaps"
                                       : "";

@@ -52,11 +52,12 @@ StringRef gatefold::getLayoutObstacle(LinearOp op) {
 }
 
 namespace {
-/// A buffer [m.., n] as rows: its leading dimensions are joined as far as a
-/// stride joins them, the others are looped over.
+/// A buffer [m.., n] or [m.., gates, n] as rows: its leading dimensions are
+/// joined as far as a stride joins them, the others are looped over.
 class RowView {
 public:
-  RowView(KernelBuilder &builder, Value buffer) : type(getBuffer(buffer)) {
+  RowView(KernelBuilder &builder, Value buffer, bool hasGates)
+      : type(getBuffer(buffer)), hasGates(hasGates) {
     auto parts = memref::ExtractStridedMetadataOp::create(builder, buffer);
     base = parts.getBaseBuffer();
     offset = parts.getOffset();
@@ -64,17 +65,24 @@ public:
     columns = builder.size(buffer, type.getRank() - 1);
   }
 
-  /// The rows [rows, n] that begin at `offset`.
+  /// The rows [rows, n] or [rows, gates, n] that begin at `offset`.
   Value make(KernelBuilder &builder, Value rows, Value at) const {
-    MemRefType open = getOpenBuffer(
-        type.getElementType(), {ShapedType::kDynamic, ShapedType::kDynamic}, 1);
+    SmallVector<int64_t> shape(2, ShapedType::kDynamic);
     SmallVector<OpFoldResult> sizes = {rows, columns};
     SmallVector<OpFoldResult> rowStrides = {stride, builder.getIndexAttr(1)};
+    if (hasGates) {
+      int64_t dim = type.getRank() - 2, gates = type.getDimSize(dim);
+      shape.insert(shape.begin() + 1, gates);
+      sizes.insert(sizes.begin() + 1, builder.getIndexAttr(gates));
+      rowStrides.insert(rowStrides.begin() + 1, strides[dim]);
+    }
+    MemRefType open = getOpenBuffer(type.getElementType(), shape, 1);
     return memref::ReinterpretCastOp::create(
         builder, open, base, OpFoldResult(at), sizes, rowStrides);
   }
 
   MemRefType type;
+  bool hasGates;
   Value base, offset, columns;
   /// Between rows.
   Value stride;
@@ -107,7 +115,8 @@ private:
 /// Finds how many rows lie at one distance from each other in all views.
 void ProductCalls::joinRows(SmallVectorImpl<RowView> &views) {
   Value output = op.getOutput();
-  int64_t rank = getBuffer(output).getRank();
+  // Without a dimension of gates.
+  int64_t rank = getBuffer(op.getX()).getRank();
   Value one = builder.index(1);
   if (rank == 1) {
     rows = one;
@@ -155,7 +164,7 @@ void ProductCalls::call(ArrayRef<Value> offsets) {
     initial = views[2].make(builder, rows, offsets[2]);
   } else if (op.getInitial()) {
     // The same row for each.
-    RowView row(builder, op.getInitial());
+    RowView row(builder, op.getInitial(), op.hasGates());
     row.stride = builder.index(0);
     initial = row.make(builder, rows, row.offset);
   }
@@ -178,13 +187,13 @@ void ProductCalls::loopAndCall(unsigned dim, SmallVector<Value> offsets) {
 }
 
 void ProductCalls::make() {
-  views.emplace_back(builder, op.getX());
-  views.emplace_back(builder, op.getOutput());
+  views.emplace_back(builder, op.getX(), /*hasGates=*/false);
+  views.emplace_back(builder, op.getOutput(), op.hasGates());
   Value initial = op.getInitial();
   if (initial &&
       (initial == op.getOutput() ||
        getBuffer(initial).getRank() == getBuffer(op.getOutput()).getRank()))
-    views.emplace_back(builder, initial);
+    views.emplace_back(builder, initial, op.hasGates());
   joinRows(views);
   SmallVector<Value> offsets;
   for (RowView &view : views)
@@ -197,25 +206,29 @@ void ProductCalls::make() {
 static void callManyDimensional(LinearOp op, func::FuncOp kernel,
                                 SymbolTable &symbols,
                                 llvm::StringMap<func::FuncOp> &kernels) {
-  int64_t rank = getBuffer(op.getOutput()).getRank();
+  int64_t rank = getBuffer(op.getX()).getRank();
+  int64_t outputRank = getBuffer(op.getOutput()).getRank();
   Value initial = op.getInitial();
   bool isSum = initial && initial == op.getOutput();
   int64_t initialRank = initial && !isSum ? getBuffer(initial).getRank() : 0;
   std::string name =
       (kernel.getSymName() + "_of_" + std::to_string(rank)).str();
   if (initial)
-    name += isSum ? "_sum" : initialRank == 1 ? "_row" : "_from";
-  auto getType = [&](Value operand, int64_t rank) {
-    return getOpenBuffer(getElementTypeOrSelf(operand.getType()),
-                         SmallVector<int64_t>(rank, ShapedType::kDynamic), 1);
+    name += isSum ? "_sum" : initialRank < outputRank ? "_row" : "_from";
+  auto getType = [&](Value operand, bool hasGates) {
+    SmallVector<int64_t> shape(getBuffer(operand).getRank(),
+                               ShapedType::kDynamic);
+    if (hasGates)
+      shape[shape.size() - 2] = op.getGates();
+    return getOpenBuffer(getElementTypeOrSelf(operand.getType()), shape, 1);
   };
   SmallVector<Value> operands = {op.getX(), op.getPanels(), op.getOutput()};
-  SmallVector<Type> operandTypes = {getType(op.getX(), rank),
+  SmallVector<Type> operandTypes = {getType(op.getX(), false),
                                     kernel.getArgumentTypes()[1],
-                                    getType(op.getOutput(), rank)};
+                                    getType(op.getOutput(), op.hasGates())};
   if (initialRank > 0) {
     operands.push_back(initial);
-    operandTypes.push_back(getType(initial, initialRank));
+    operandTypes.push_back(getType(initial, op.hasGates()));
   }
   func::FuncOp &function = kernels[name];
   if (!function) {
@@ -240,7 +253,7 @@ static void callManyDimensional(LinearOp op, func::FuncOp kernel,
 void gatefold::callProductKernel(LinearOp op, func::FuncOp kernel,
                                  SymbolTable &symbols,
                                  llvm::StringMap<func::FuncOp> &kernels) {
-  if (getBuffer(op.getOutput()).getRank() > 2)
+  if (getBuffer(op.getX()).getRank() > 2)
     callManyDimensional(op, kernel, symbols, kernels);
   else
     ProductCalls(op, kernel).make();

@@ -32,7 +32,8 @@ llvm::StringRef getLayoutObstacle(LinearOp op);
 
 /// Puts in front of a product calls of `kernel`, whose arguments are x [m, k],
 /// panels [p, k, width], initial [m, n], whether to begin with it, and the
-/// output [m, n], any stride between rows and between panels. What finds the
+/// output [m, n], any stride between rows and between panels; initial and
+/// output [m, gates, n] where the product has gates. What finds the
 /// rows of a product of more than two dimensions is a function of its own; all
 /// are in `kernels` by their names.
 void callProductKernel(LinearOp op, mlir::func::FuncOp kernel,

@@ -47,7 +47,9 @@ void gatefold::makeLinearLoops(KernelBuilder &builder, LinearOp op,
   Value output = op.getOutput(), panels = op.getPanels();
   Type element = getElementTypeOrSelf(output.getType());
   Type sumType = element.isF64() ? element : builder.getF32Type();
-  Value width = builder.index(op.getWidth());
+  // Lanes of a panel that one gate has.
+  Value width = builder.index(op.getWidth() / op.getGates());
+  int64_t ofOneRow = op.hasGates() ? 2 : 1;
   auto load = [&](Value buffer, ValueRange place) {
     Value value = memref::LoadOp::create(builder, buffer, place);
     return builder.convertFloat(value, sumType);
@@ -56,19 +58,21 @@ void gatefold::makeLinearLoops(KernelBuilder &builder, LinearOp op,
   makeElementLoops(builder, output, kind, place, [&] {
     Value panel = builder.divide(place.back(), width);
     Value lane = builder.remainder(place.back(), width);
+    ArrayRef<Value> row = ArrayRef(place).drop_back(ofOneRow);
+    if (op.hasGates())
+      lane = builder.add(builder.multiply(place[row.size()], width), lane);
     Value start;
     if (Value initial = op.getInitial()) {
-      bool isRow = cast<MemRefType>(initial.getType()).getRank() == 1;
-      start =
-          load(initial, isRow ? ArrayRef(place).take_back() : ArrayRef(place));
+      int64_t rank = cast<MemRefType>(initial.getType()).getRank();
+      start = load(initial, ArrayRef(place).take_back(rank));
     } else {
       start = arith::ConstantOp::create(builder, builder.getZeroAttr(sumType));
     }
     Value sum =
         builder.loop(builder.index(0), builder.size(panels, 1), 1, start,
                      [&](Value k, ValueRange sum) -> SmallVector<Value> {
-                       SmallVector<Value> xPlace(place);
-                       xPlace.back() = k;
+                       SmallVector<Value> xPlace(row);
+                       xPlace.push_back(k);
                        Value x = load(op.getX(), xPlace);
                        Value w = load(panels, {panel, k, lane});
                        return {builder.multiplyAdd(target, x, w, sum.front())};
@@ -79,22 +83,28 @@ void gatefold::makeLinearLoops(KernelBuilder &builder, LinearOp op,
 }
 
 void gatefold::makePackLoops(KernelBuilder &builder, PackOp op, LoopKind kind) {
-  bool isAcross = op.getAlongAttr().getInt() == 0;
   Value source = op.getSource(), output = op.getOutput();
-  Type element = getElementTypeOrSelf(source.getType());
-  Value columns = builder.size(source, isAcross ? 0 : 1);
-  Value width = builder.index(op.getWidth());
+  auto type = cast<MemRefType>(source.getType());
+  Type element = type.getElementType();
+  int64_t gates = op.getGates();
+  Value columns = builder.size(source, op.getColumnDim());
+  // Lanes of a panel that one gate has.
+  Value width = builder.index(op.getWidth() / gates);
   SmallVector<Value> place;
   makeElementLoops(builder, output, kind, place, [&] {
-    Value column = builder.add(builder.multiply(place[0], width), place[2]);
+    Value lane = gates == 1 ? place[2] : builder.remainder(place[2], width);
+    Value column = builder.add(builder.multiply(place[0], width), lane);
     Value isInside =
         builder.compare(arith::CmpIPredicate::slt, column, columns);
     Value value = builder.either(
         isInside, element,
         [&]() -> SmallVector<Value> {
-          Value row = isAcross ? column : place[1];
-          Value at = isAcross ? place[1] : column;
-          return {memref::LoadOp::create(builder, source, ValueRange{row, at})};
+          SmallVector<Value> at(type.getRank());
+          at[op.getColumnDim()] = column;
+          at[op.getTermDim()] = place[1];
+          if (type.getRank() == 3)
+            at[op.getAlongAttr().getInt()] = builder.divide(place[2], width);
+          return {memref::LoadOp::create(builder, source, at)};
         },
         [&]() -> SmallVector<Value> {
           return {

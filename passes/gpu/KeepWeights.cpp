@@ -281,18 +281,18 @@ void Keeping::keep(MutableArrayRef<KeptPanels> all) {
 }
 
 /// Whether a product of the loop, of no loop in it, hands its x from one
-/// iteration to a later one: what it holds is written behind the product.
+/// iteration to a later one: what it holds is written behind the product, and
+/// not before it.
 static bool isRecurrence(scf::ForOp loop) {
-  SmallVector<std::pair<Operation *, Value>> writes = findWrites(loop);
-  llvm::SmallPtrSet<Value, 4> read;
-  for (auto [writer, buffer] : writes) {
-    if (auto op = dyn_cast<LinearOp>(writer);
-        op && op->getParentOfType<scf::ForOp>() == loop) {
-      read.insert(getBuffer(op.getX()));
-      continue;
-    }
+  llvm::SmallPtrSet<Value, 4> read, written;
+  for (auto [writer, buffer] : findWrites(loop)) {
+    auto op = dyn_cast<LinearOp>(writer);
+    Value x = op ? getBuffer(op.getX()) : Value();
+    if (op && op->getParentOfType<scf::ForOp>() == loop && !written.contains(x))
+      read.insert(x);
     if (read.contains(buffer))
       return true;
+    written.insert(buffer);
   }
   return false;
 }
@@ -325,6 +325,34 @@ static int64_t getKeptBytes(const TargetDescription &target) {
          SharedTile::alignment;
 }
 
+/// Why the panels of a product do not fit, whatever the sizes of a run; nothing
+/// where they may.
+static std::string getRoomObstacle(LinearOp op, const TargetDescription &target,
+                                   int64_t keptBytes) {
+  ProductTypes types = getProductTypes(op);
+  auto panels = cast<MemRefType>(op.getPanels().getType());
+  auto all = dyn_cast<MemRefType>(getBuffer(op.getPanels()).getType());
+  int64_t count = panels.getDimSize(0), depth = panels.getDimSize(1);
+  if (ShapedType::isDynamic(depth))
+    return "";
+  bool isShared = ShapedType::isDynamic(count);
+  if (isShared) {
+    count = 1;
+    // Of as many blocks as there are multiprocessors some have so many.
+    if (all && all.getRank() == 3 && !all.isDynamicDim(0) &&
+        target.multiprocessors > 0)
+      count = llvm::divideCeil(all.getDimSize(0), target.multiprocessors);
+  }
+  int64_t bytes = count * llvm::alignTo(depth, getStep(op)) * types.width *
+                  (types.panels.getIntOrFloatBitWidth() / 8);
+  if (bytes <= keptBytes)
+    return "";
+  return std::string(isShared ? "a block's part takes at least "
+                              : "a block that has all of them needs ") +
+         std::to_string(bytes) + " bytes of shared memory, and has " +
+         std::to_string(keptBytes) + " for them";
+}
+
 namespace {
 struct KeepWeights : gatefold::impl::KeepWeightsBase<KeepWeights> {
   void runOnOperation() override {
@@ -337,23 +365,29 @@ struct KeepWeights : gatefold::impl::KeepWeightsBase<KeepWeights> {
     llvm::MapVector<Operation *,
                     llvm::MapVector<std::pair<Value, int64_t>, KeptPanels>>
         loops;
+    SmallVector<Operation *> withoutRoom;
     module.walk([&](LinearOp op) {
       auto step = op->getParentOfType<scf::ForOp>();
-      if (op.getResult() || !step || !isRecurrence(step))
+      if (op.getResult() || !step ||
+          !(op->hasAttr(stepProductName) || isRecurrence(step)))
         return;
       scf::ForOp loop = findLoop(op, step);
-      StringRef obstacle = getTileObstacle(op);
+      std::string obstacle = getTileObstacle(op).str();
       if (obstacle.empty() && getTileColumns(op.getWidth()) != op.getWidth())
         obstacle = "its panels are wider than a tile";
       if (obstacle.empty() && !loop)
         obstacle = "they are others in each step";
+      if (obstacle.empty()) {
+        obstacle = getRoomObstacle(op, target, keptBytes);
+        if (!obstacle.empty())
+          withoutRoom.push_back(loop);
+      }
       auto options =
           remark::RemarkOpts::name("KeepWeights").category("gf-keep-weights");
       if (!obstacle.empty()) {
         remark::missed(op.getLoc(), options)
-            << ("weights are read from global memory in each step, since " +
-                obstacle)
-                   .str();
+            << "weights are read from global memory in each step, since " +
+                   obstacle;
         return;
       }
       loops[loop][{op.getPanels(), getStep(op)}].products.push_back(op);
@@ -363,6 +397,12 @@ struct KeepWeights : gatefold::impl::KeepWeightsBase<KeepWeights> {
                  std::to_string(keptBytes) + " bytes";
       ++productsKept;
     });
+    // What has no room takes the same functions as what may turn out to have
+    // none, instead of others that differ by how much memory they leave alone.
+    if (!loops.empty())
+      for (Operation *loop : withoutRoom)
+        loop->setAttr(keptBytesName,
+                      Builder(&getContext()).getI64IntegerAttr(keptBytes));
     for (auto &[loop, byValue] : loops) {
       // The loop around it has the room.
       if (llvm::any_of(loops, [&, loop = loop](auto &other) {

@@ -30,6 +30,9 @@ StringRef gatefold::getTileObstacle(LinearOp op) {
     return "tensor cores have no f64";
   if (getTileColumns(types.width) == 0)
     return "its panels do not consist of groups of 8 columns";
+  if (op.hasGates() && (getTileColumns(types.width) != types.width ||
+                        types.width / op.getGates() % 8 != 0))
+    return "a tile has no whole groups of 8 columns of each gate";
   return getLayoutObstacle(op);
 }
 
@@ -44,6 +47,7 @@ static LinearTileTypes getTileTypes(LinearOp op) {
     openPanels = MemRefType::get(openPanels.getShape(), types.panels,
                                  openPanels.getLayout(), space);
   LinearTileTypes product = {types, openPanels};
+  product.gates = op.hasGates() ? op.getGates() : 0;
   product.sharesTerms = op->hasAttr(stepProductName) && mayShareTerms(types);
   for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
        loop = loop->getParentOfType<scf::ForOp>())

@@ -43,6 +43,9 @@ struct LinearTileTypes {
   int64_t keptBytes = 0;
   /// Whether warps share its terms.
   bool sharesTerms = false;
+  /// Gates of which each panel has equally many columns, 0 where the output has
+  /// no dimension of them.
+  int64_t gates = 0;
 
   int64_t getStep() const { return getTileStep(types, sharesTerms); }
   bool isKept() const { return bool(panels.getMemorySpace()); }
@@ -56,7 +59,8 @@ llvm::StringRef getTileObstacle(LinearOp op);
 
 /// The function on vectors of one tile: (x [m, k], panels [p, k, width],
 /// initial [m, n], whether to add it, output [m, n], first row, end of the
-/// rows). It is not yet in a module.
+/// rows); initial and output [m, gates, n] where there are gates. It is not yet
+/// in a module.
 mlir::func::FuncOp makeLinearTileFunction(mlir::Location loc,
                                           const LinearTileTypes &product,
                                           const LinearTile &tile,

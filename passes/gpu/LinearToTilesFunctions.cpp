@@ -54,7 +54,8 @@ ArrayRef<LinearTile> LinearTileTypes::getTiles() const {
 }
 
 std::string LinearTileTypes::getName() const {
-  return types.getName() + (sharesTerms ? "_step" : "") +
+  return types.getName() + (gates ? "_gates" + std::to_string(gates) : "") +
+         (sharesTerms ? "_step" : "") +
          (isKept()    ? "_kept"
           : keptBytes ? "_beside"
                       : "");
@@ -80,7 +81,7 @@ public:
   TileFunction(func::FuncOp function, const LinearTileTypes &product,
                const LinearTile &tile)
       : builder(function.getLoc(), function.getContext()), types(product.types),
-        isKept(product.isKept()), tile(tile),
+        isKept(product.isKept()), gates(product.gates), tile(tile),
         columns(getTileColumns(types.width)), step(product.getStep()) {
     Block &body = function.getBody().front();
     builder.setInsertionPointToStart(&body);
@@ -110,6 +111,8 @@ private:
   Strip getStrip(Value number);
   void makeTiles(Value begin, Value end, int64_t strips);
   void makeTile(Value row, ArrayRef<Strip> strips);
+  Value getGate(Value buffer, int64_t gate);
+  void write(Value sum, Value from, Value to, Value row, Value column);
   SmallVector<Value> multiply(Value row, ArrayRef<Strip> strips, Value at,
                               ValueRange sums);
   SmallVector<Value> sumProducts(Value row, ArrayRef<Strip> strips);
@@ -127,6 +130,7 @@ private:
   KernelBuilder builder;
   const ProductTypes &types;
   bool isKept;
+  int64_t gates;
   const LinearTile &tile;
   int64_t columns, step;
   Type element;
@@ -151,7 +155,8 @@ Value TileFunction::read(Value buffer, ValueRange place, VectorType type,
 
 TileFunction::Strip TileFunction::getStrip(Value number) {
   int64_t parts = types.width / columns;
-  Value column = builder.multiply(number, builder.index(columns));
+  Value column = builder.multiply(
+      number, builder.index(gates ? columns / gates : columns));
   if (parts == 1)
     return {number, builder.index(0), column};
   Value count = builder.index(parts);
@@ -299,22 +304,56 @@ SmallVector<Value> TileFunction::sumParts(Value row, ArrayRef<Strip> strips) {
       }));
 }
 
+/// The rows [m, n] of one gate of a buffer [m, gates, n].
+Value TileFunction::getGate(Value buffer, int64_t gate) {
+  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+  SmallVector<OpFoldResult> offsets = {zero, builder.getIndexAttr(gate), zero};
+  SmallVector<OpFoldResult> sizes = {builder.size(buffer, 0), one,
+                                     builder.size(buffer, 2)};
+  SmallVector<OpFoldResult> strides(3, one);
+  constexpr int64_t open = ShapedType::kDynamic;
+  MemRefType type = memref::SubViewOp::inferRankReducedResultType(
+      {open, open}, cast<MemRefType>(buffer.getType()), offsets, sizes,
+      strides);
+  return memref::SubViewOp::create(builder, type, buffer, offsets, sizes,
+                                   strides);
+}
+
+/// Adds what is at a place of `from`, if there is something to begin with, and
+/// writes to the same place of `to`.
+void TileFunction::write(Value sum, Value from, Value to, Value row,
+                         Value column) {
+  auto startType = VectorType::get(cast<VectorType>(sum.getType()).getShape(),
+                                   types.initial);
+  Value begun = builder.either(
+      hasInitial, sum.getType(),
+      [&]() -> SmallVector<Value> {
+        Value start = read(from, {row, column}, startType, {false, false},
+                           builder.getF32Type());
+        return {arith::AddFOp::create(builder, start, sum)};
+      },
+      [&]() -> SmallVector<Value> { return {sum}; })[0];
+  vector::TransferWriteOp::create(
+      builder, builder.convertFloat(begun, types.output), to,
+      ValueRange{row, column}, ArrayRef<bool>{false, false});
+}
+
 void TileFunction::makeTile(Value row, ArrayRef<Strip> strips) {
   SmallVector<Value> sums =
       hasParts() ? sumParts(row, strips) : sumProducts(row, strips);
-  auto startType = VectorType::get({tile.rows, columns}, types.initial);
   for (auto [strip, sum] : llvm::zip(strips, sums)) {
-    Value begun = builder.either(
-        hasInitial, sum.getType(),
-        [&, &strip = strip, &sum = sum]() -> SmallVector<Value> {
-          Value start = read(initial, {row, strip.column}, startType,
-                             {false, false}, builder.getF32Type());
-          return {arith::AddFOp::create(builder, start, sum)};
-        },
-        [&sum = sum]() -> SmallVector<Value> { return {sum}; })[0];
-    vector::TransferWriteOp::create(
-        builder, builder.convertFloat(begun, types.output), output,
-        ValueRange{row, strip.column}, ArrayRef<bool>{false, false});
+    if (!gates) {
+      write(sum, initial, output, row, strip.column);
+      continue;
+    }
+    int64_t each = columns / gates;
+    for (int64_t gate = 0; gate < gates; ++gate) {
+      Value part = vector::ExtractStridedSliceOp::create(
+          builder, sum, ArrayRef<int64_t>{0, gate * each},
+          ArrayRef<int64_t>{tile.rows, each}, ArrayRef<int64_t>{1, 1});
+      write(part, getGate(initial, gate), getGate(output, gate), row,
+            strip.column);
+    }
   }
 }
 
@@ -345,13 +384,16 @@ void TileFunction::make() {
 
 /// x, panels, initial, whether to add it, output.
 static SmallVector<Type> getArguments(const LinearTileTypes &product) {
-  auto getRows = [](Type element) {
-    return getOpenBuffer(element, {ShapedType::kDynamic, ShapedType::kDynamic},
-                         1);
+  constexpr int64_t open = ShapedType::kDynamic;
+  auto getResults = [&](Type element) {
+    return product.gates
+               ? getOpenBuffer(element, {open, product.gates, open}, 1)
+               : getOpenBuffer(element, {open, open}, 1);
   };
   const ProductTypes &types = product.types;
-  return {getRows(types.x), product.panels, getRows(types.initial),
-          IntegerType::get(types.x.getContext(), 1), getRows(types.output)};
+  return {getOpenBuffer(types.x, {open, open}, 1), product.panels,
+          getResults(types.initial), IntegerType::get(types.x.getContext(), 1),
+          getResults(types.output)};
 }
 
 func::FuncOp gatefold::makeLinearTileFunction(Location loc,
@@ -363,8 +405,9 @@ func::FuncOp gatefold::makeLinearTileFunction(Location loc,
   func::FuncOp function = makeKernelFunction(loc, name, arguments);
   Builder builder(loc.getContext());
   function->setAttr(vectorsName, builder.getUnitAttr());
-  // Each warp has whole groups of 8 columns.
-  int64_t warpColumns = tile.warpColumns;
+  // Each warp has whole groups of 8 columns; of gates all, so that what it has
+  // of each is a part of its own sums.
+  int64_t warpColumns = product.gates ? 1 : tile.warpColumns;
   while (getTileColumns(product.types.width) % (8 * warpColumns) != 0)
     --warpColumns;
   SmallVector<int64_t> warps = {tile.warpRows, warpColumns};

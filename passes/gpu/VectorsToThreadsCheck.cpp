@@ -25,6 +25,7 @@ private:
   LogicalResult checkConstant(arith::ConstantOp op);
   LogicalResult checkBroadcast(vector::BroadcastOp op);
   LogicalResult checkShapeCast(vector::ShapeCastOp op);
+  LogicalResult checkSlice(vector::ExtractStridedSliceOp op);
   LogicalResult checkReduction(vector::MultiDimReductionOp op);
   LogicalResult checkProduct(vector::ContractionOp op);
   LogicalResult checkOther(Operation *op);
@@ -95,6 +96,19 @@ LogicalResult VectorCheck::checkShapeCast(vector::ShapeCastOp op) {
   }
   return op.emitError("threads do not have ")
          << to << " where they have " << from;
+}
+
+LogicalResult VectorCheck::checkSlice(vector::ExtractStridedSliceOp op) {
+  VectorType from = op.getSourceVectorType(), to = op.getType();
+  if (from.getRank() == 2 && to.getRank() == 2 && !op.hasNonUnitStrides() &&
+      from.getDimSize(0) == to.getDimSize(0) && from.getDimSize(1) % 8 == 0 &&
+      to.getDimSize(1) % 8 == 0 &&
+      cast<IntegerAttr>(op.getOffsets()[1]).getInt() % 8 == 0 &&
+      grid.columns == 1)
+    return success();
+  return op.emitError("a warp has all rows of whole groups of 8 columns, and "
+                      "takes nothing else from ")
+         << from << "; found " << to;
 }
 
 LogicalResult VectorCheck::checkReduction(vector::MultiDimReductionOp op) {
@@ -180,6 +194,8 @@ LogicalResult VectorCheck::check(Operation *op) {
           .Case([&](arith::ConstantOp op) { return checkConstant(op); })
           .Case([&](vector::BroadcastOp op) { return checkBroadcast(op); })
           .Case([&](vector::ShapeCastOp op) { return checkShapeCast(op); })
+          .Case(
+              [&](vector::ExtractStridedSliceOp op) { return checkSlice(op); })
           .Case([&](vector::MultiDimReductionOp op) {
             return checkReduction(op);
           })

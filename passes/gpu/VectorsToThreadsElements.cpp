@@ -137,6 +137,27 @@ public:
   }
 };
 
+/// Some columns of a tile: values that each thread has.
+class LowerSlice : public VectorPattern<vector::ExtractStridedSliceOp> {
+public:
+  using VectorPattern::VectorPattern;
+  LogicalResult
+  matchAndRewrite(vector::ExtractStridedSliceOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    VectorLayout from = function.place.getLayout(op.getSourceVectorType());
+    VectorLayout to = function.place.getLayout(op.getType());
+    // Of 8 columns a thread has two.
+    int64_t first = cast<IntegerAttr>(op.getOffsets()[1]).getInt() / 8 * 2;
+    ValueRange source = adaptor.getSource();
+    SmallVector<Value> values;
+    for (int64_t row = 0; row < to.getRows(); ++row)
+      for (int64_t column = 0; column < to.getColumns(); ++column)
+        values.push_back(source[from.getIndex(row, first + column)]);
+    rewriter.replaceOpWithMultiple(op, {values});
+    return success();
+  }
+};
+
 /// The numbers of rows or of columns: a step that is cast to a row or a column,
 /// or one that is broadcast, which makes it a row.
 class LowerStep : public ConversionPattern {
@@ -244,6 +265,7 @@ void gatefold::populateElementPatterns(const TypeConverter &converter,
                                        const VectorFunction &function,
                                        RewritePatternSet &patterns) {
   patterns.add<LowerElementwise, LowerConstant, LowerBroadcast, LowerShapeCast,
-               LowerReduction>(converter, patterns.getContext(), function);
+               LowerSlice, LowerReduction>(converter, patterns.getContext(),
+                                           function);
   patterns.add<LowerStep>(patterns.getContext(), function);
 }

@@ -264,10 +264,9 @@ int64_t gatefold::chooseStepRows(RecurrenceOp op,
   // be noticed.
   constexpr int64_t least = 32;
   int64_t most = 256;
-  // A block of a scan is all that a GPU's thread blocks meet for, and is to be
-  // enough for all multiprocessors.
-  auto algorithm = op->getAttrOfType<StringAttr>(algorithmName);
-  if (algorithm && algorithm.getValue() == scanAlgorithm && target.isGpu()) {
+  // A block is what all of a GPU's thread blocks compute together, and meet
+  // for: they share the cache, and it is to be enough for all of them.
+  if (target.isGpu()) {
     budget *= target.multiprocessors;
     most = 4096;
   }

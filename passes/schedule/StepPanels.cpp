@@ -17,3 +17,12 @@ int64_t gatefold::chooseStepPanelWidth(const TargetDescription &target,
   int64_t share = llvm::divideCeil(columns, target.multiprocessors);
   return std::clamp<int64_t>(llvm::alignTo(share, least), least, width);
 }
+
+int64_t gatefold::chooseGateColumns(const TargetDescription &target,
+                                    int64_t columns, int64_t gates) {
+  // What an instruction of tensor cores takes, and what a tile has.
+  constexpr int64_t least = 8, tile = 64;
+  int64_t most = llvm::alignDown(tile / gates, least);
+  int64_t share = llvm::divideCeil(columns, target.multiprocessors);
+  return std::min<int64_t>(llvm::alignTo(share, least), most);
+}

@@ -21,6 +21,12 @@ inline constexpr llvm::StringLiteral stepProductName = "gf.step";
 int64_t chooseStepPanelWidth(const TargetDescription &target, int64_t columns,
                              int64_t width);
 
+/// How many columns of each of `gates` gates, `columns` each, a panel of such a
+/// product should hold: there is a panel for each multiprocessor, if that
+/// leaves 8. 0 where a tile has no room for so many gates.
+int64_t chooseGateColumns(const TargetDescription &target, int64_t columns,
+                          int64_t gates);
+
 } // namespace gatefold
 
 #endif // PASSES_SCHEDULE_STEPPANELS_H

@@ -65,6 +65,7 @@ private:
                                       const ExtentList &excluded);
   Operation *makeSingle(Operation *first);
   Value emitIsWorth(OpBuilder &builder, Location loc, const Tally &tally);
+  void describeSteps(Location loc, int64_t barriers);
   bool isWorthSharing(Operation *op);
   bool canShare(Operation *op, const ExtentList &excluded);
 
@@ -286,10 +287,12 @@ FailureOr<Operation *> Distribution::share(Operation *op,
   op->moveBefore(choice.thenBlock()->getTerminator());
   makeSingle(&choice.elseBlock()->front());
   Operation *loop = op;
+  int64_t steps = 1;
   if (auto alternated = alternateBuffers(cast<scf::ForOp>(op))) {
     op->remove();
     replaced.push_back(op);
     loop = alternated->loop;
+    steps = 2;
     makeSingle(alternated->last);
   }
   Tally tally, *outer = std::exchange(current, &tally);
@@ -298,11 +301,21 @@ FailureOr<Operation *> Distribution::share(Operation *op,
   if (failed(done))
     return failure();
   builder.setInsertionPoint(choice);
+  if (!holdsLoop)
+    describeSteps(loc, tally.barriers / steps);
   if (holdsLoop)
     // What the loops in it do is not known step by step.
     tally = {step, rates.worthSharing / rates.barrier};
   choice.getConditionMutable().assign(emitIsWorth(builder, loc, tally));
   return choice.getOperation();
+}
+
+/// Says how often ranks wait for each other in a step that they share.
+void Distribution::describeSteps(Location loc, int64_t barriers) {
+  remark::analysis(loc,
+                   remark::RemarkOpts::name("steps").category("gf-distribute"))
+      << "steps: ranks that share one meet at " + std::to_string(barriers) +
+             (barriers == 1 ? " barrier in it" : " barriers in it");
 }
 
 /// Whether the ranks of this run, if there are several, gain more by what they

@@ -91,21 +91,25 @@ static std::optional<Axis> getLoopAxis(LinalgOp op, unsigned loop,
   return axis;
 }
 
+/// Rows, then columns. Of gates all are computed together.
 static SmallVector<Axis> getLinearAxes(LinearOp op, Extents &extents) {
   int64_t rank = cast<MemRefType>(op.getOutput().getType()).getRank();
+  int64_t rows = cast<MemRefType>(op.getX().getType()).getRank() - 1;
   bool hasInitial = static_cast<bool>(op.getInitial());
   int64_t initialRank =
       hasInitial ? cast<MemRefType>(op.getInitial().getType()).getRank() : 0;
   SmallVector<Axis> axes;
   for (int64_t dim = 0; dim < rank; ++dim) {
     bool isColumns = dim == rank - 1;
+    if (dim >= rows && !isColumns)
+      continue;
     Axis axis;
     axis.addExtent(extents.size(op.getOutput(), dim));
     if (!isColumns)
       axis.addExtent(extents.size(op.getX(), dim));
     // Several leading dimensions are rows together.
-    axis.unit = isColumns   ? op.getWidth()
-                : rank == 2 ? extents.getRates().tileRows
+    axis.unit = isColumns   ? op.getWidth() / op.getGates()
+                : rows == 1 ? extents.getRates().tileRows
                             : 1;
     axis.dims.push_back(isColumns ? std::optional<int64_t>() : dim);
     axis.dims.push_back(isColumns ? std::optional<int64_t>(0) : std::nullopt);
@@ -128,7 +132,7 @@ std::optional<Axis> gatefold::getRepeatedAxis(Operation *op, AffineExpr extent,
                                               Extents &extents) {
   auto linear = dyn_cast<LinearOp>(op);
   auto part = dyn_cast<AffineConstantExpr>(extent);
-  if (!linear || !part || part.getValue() <= 0)
+  if (!linear || linear.hasGates() || !part || part.getValue() <= 0)
     return std::nullopt;
   Axis axis = getLinearAxes(linear, extents).back();
   auto whole = dyn_cast<AffineConstantExpr>(axis.extents.front());
@@ -144,9 +148,9 @@ std::optional<Axis> gatefold::getRepeatedAxis(Operation *op, AffineExpr extent,
 
 static Axis getPackAxis(PackOp op, Extents &extents) {
   Axis axis;
-  axis.addExtent(extents.size(op.getSource(), op.getAlong()));
-  axis.unit = op.getWidth();
-  axis.dims = {int64_t(op.getAlong()), 0};
+  axis.addExtent(extents.size(op.getSource(), op.getColumnDim()));
+  axis.unit = op.getWidth() / op.getGates();
+  axis.dims = {op.getColumnDim(), 0};
   axis.panels = 1;
   return axis;
 }
@@ -189,6 +193,18 @@ static bool followToRoot(Value &view, int64_t &dim, int64_t &offset) {
       offset += *start;
       dim = source;
       view = subview.getSource();
+    } else if (auto expand = dyn_cast<memref::ExpandShapeOp>(op)) {
+      // A dimension that is not one of several made of one.
+      auto groups = expand.getReassociationIndices();
+      int64_t group = llvm::find_if(groups,
+                                    [&](const ReassociationIndices &dims) {
+                                      return dims.back() >= dim;
+                                    }) -
+                      groups.begin();
+      if (groups[group].size() != 1)
+        return false;
+      dim = group;
+      view = expand.getSrc();
     } else {
       return !isa<ViewLikeOpInterface>(op);
     }

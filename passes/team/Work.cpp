@@ -147,7 +147,7 @@ Work Work::of(Operation *op, Extents &extents) {
     for (int64_t dim = 0; dim < rank; ++dim) {
       AffineExpr size = extents.atMost(extents.size(linear.getOutput(), dim));
       work.multiply(size);
-      if (dim + 1 == rank)
+      if (dim >= last)
         weights.multiply(size);
     }
     AffineExpr depth = extents.atMost(extents.size(linear.getX(), last));
@@ -158,7 +158,8 @@ Work Work::of(Operation *op, Extents &extents) {
   }
   if (auto pack = dyn_cast<PackOp>(op)) {
     work.known = rates.element;
-    for (int64_t dim = 0; dim < 2; ++dim)
+    int64_t rank = cast<ShapedType>(pack.getSource().getType()).getRank();
+    for (int64_t dim = 0; dim < rank; ++dim)
       work.multiply(extents.atMost(extents.size(pack.getSource(), dim)));
     return work;
   }

@@ -263,6 +263,41 @@ def NarrowProducts : Pass<"gf-narrow-products", "::mlir::func::FuncOp"> {
   ];
 }
 
+def InterleaveGates : Pass<"gf-interleave-gates", "::mlir::func::FuncOp"> {
+  let summary = "Panels of a step's product hold the same columns of all gates";
+  let description = [{
+    For a GPU. A `gf.linear` with `gf.step` whose columns are read in parts of one size and
+    no other way, as the gates of a cell, gives `[m.., gates, n]`, and its panels are packed
+    so that each has the same columns of all gates. A rank that computes a panel then has all
+    gates of its columns, and what is done with them element by element needs nothing that
+    another rank has computed: `gf-distribute` shares both by the same columns, without a
+    barrier between them.
+
+    `schedule/StepPanels.h` chooses how many columns of each gate a panel has. Left as they are:
+    products some columns of which are read together with others, gates for which a tile of 64
+    columns has no room (more than 8), two operands of the same 16 bits, and panels whose
+    width the text gives.
+
+    ```mlir
+    %p = gf.pack %w along 0 into %e : tensor<96x24xf32> into tensor<6x24x16xf32>
+    %y = gf.linear %h, %p outs(%f) {gf.step} : tensor<?x24xf32>, tensor<6x24x16xf32> -> tensor<?x96xf32>
+    %i = tensor.extract_slice %y[0, 0] [%b, 24] [1, 1] : tensor<?x96xf32> to tensor<?x24xf32>
+    ...
+    // becomes
+    %v = tensor.expand_shape %w [[0, 1], [2]] : tensor<96x24xf32> into tensor<4x24x24xf32>
+    %p = gf.pack %v along 0 into %e : tensor<4x24x24xf32> into tensor<3x24x32xf32>
+    %y = gf.linear %h, %p outs(%f) {gf.step} : tensor<?x24xf32>, tensor<3x24x32xf32> -> tensor<?x4x24xf32>
+    %i = tensor.extract_slice %y[0, 0, 0] [%b, 1, 24] [1, 1, 1] : tensor<?x4x24xf32> to tensor<?x24xf32>
+    ```
+  }];
+  let dependentDialects = [
+    "::gatefold::GfDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"productsInterleaved", "interleaved", "Products whose gates share panels">
+  ];
+}
+
 def FusePointwise : Pass<"gf-fuse-pointwise", "::mlir::func::FuncOp"> {
   let summary = "One pass over memory for many element by element operations";
   let description = [{

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/schedule/CostModel.h"
 #include "passes/schedule/StepPanels.h"
 #include "passes/tile/Slices.h"
 #include "passes/tile/TileLinearBuilder.h"
@@ -65,8 +66,12 @@ Value LinearBuilder::packAll() {
 Value LinearBuilder::makeProduct(Value rowsOfOne, Value panels, Value output) {
   auto product = LinearOp::create(rewriter, loc, output.getType(), rowsOfOne,
                                   panels, /*initial=*/Value(), output);
-  if (c.isOfStep)
+  if (c.isOfStep) {
     product->setAttr(stepProductName, rewriter.getUnitAttr());
+    // So that its panels stay as wide.
+    if (Attribute given = c.op->getAttr(tileName))
+      product->setAttr(tileName, given);
+  }
   return product.getResult();
 }
 

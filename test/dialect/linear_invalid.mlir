@@ -34,7 +34,7 @@ func.func @no_width(%x: tensor<3x4xf32>, %p: tensor<2x4x?xf32>, %e: tensor<3x16x
 // -----
 
 func.func @rank(%x: tensor<3x4xf32>, %p: tensor<2x4x8xf32>, %e: tensor<16xf32>) {
-  // expected-error @+1 {{needs x [m.., k] and an output [m.., n]}}
+  // expected-error @+1 {{needs x [m.., k] and an output [m.., n] or [m.., gates, n]}}
   %0 = gf.linear %x, %p outs(%e : tensor<16xf32>) : tensor<3x4xf32>, tensor<2x4x8xf32> -> tensor<16xf32>
   return
 }
@@ -42,7 +42,7 @@ func.func @rank(%x: tensor<3x4xf32>, %p: tensor<2x4x8xf32>, %e: tensor<16xf32>) 
 // -----
 
 func.func @no_rank(%x: tensor<f32>, %p: tensor<2x4x8xf32>, %e: tensor<f32>) {
-  // expected-error @+1 {{needs x [m.., k] and an output [m.., n]}}
+  // expected-error @+1 {{needs x [m.., k] and an output [m.., n] or [m.., gates, n]}}
   %0 = gf.linear %x, %p outs(%e : tensor<f32>) : tensor<f32>, tensor<2x4x8xf32> -> tensor<f32>
   return
 }
@@ -92,5 +92,37 @@ func.func @initial_rank(%x: tensor<3x4xf32>, %p: tensor<2x4x8xf32>, %b: tensor<f
 func.func @mixed(%x: memref<3x4xf32>, %p: tensor<2x4x8xf32>, %e: memref<3x16xf32>) {
   // expected-error @+1 {{has no result and needs buffers, found 'tensor<2x4x8xf32>'}}
   gf.linear %x, %p outs(%e : memref<3x16xf32>) : memref<3x4xf32>, tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @gates(%x: tensor<3x4xf32>, %p: tensor<2x4x16xf32>, %e: tensor<3x3x10xf32>) {
+  // expected-error @+1 {{gives gates 'tensor<3x3x10xf32>', of which a panel of 16 lanes has not equally many columns}}
+  %0 = gf.linear %x, %p outs(%e : tensor<3x3x10xf32>) : tensor<3x4xf32>, tensor<2x4x16xf32> -> tensor<3x3x10xf32>
+  return
+}
+
+// -----
+
+func.func @open_gates(%x: tensor<3x4xf32>, %p: tensor<2x4x16xf32>, %e: tensor<3x?x10xf32>) {
+  // expected-error @+1 {{gives gates 'tensor<3x?x10xf32>'}}
+  %0 = gf.linear %x, %p outs(%e : tensor<3x?x10xf32>) : tensor<3x4xf32>, tensor<2x4x16xf32> -> tensor<3x?x10xf32>
+  return
+}
+
+// -----
+
+func.func @columns_of_gates(%x: tensor<3x4xf32>, %p: tensor<2x4x16xf32>, %e: tensor<3x2x17xf32>) {
+  // expected-error @+1 {{gives 17 columns from 'tensor<2x4x16xf32>'}}
+  %0 = gf.linear %x, %p outs(%e : tensor<3x2x17xf32>) : tensor<3x4xf32>, tensor<2x4x16xf32> -> tensor<3x2x17xf32>
+  return
+}
+
+// -----
+
+func.func @initial_of_gates(%x: tensor<3x4xf32>, %p: tensor<2x4x16xf32>, %b: tensor<32xf32>, %e: tensor<3x2x16xf32>) {
+  // expected-error @+1 {{begins with 'tensor<32xf32>', expected [gates, n] or the shape of 'tensor<3x2x16xf32>'}}
+  %0 = gf.linear %x, %p initial(%b : tensor<32xf32>) outs(%e : tensor<3x2x16xf32>) : tensor<3x4xf32>, tensor<2x4x16xf32> -> tensor<3x2x16xf32>
   return
 }

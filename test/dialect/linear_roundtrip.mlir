@@ -15,6 +15,16 @@ func.func @tensors(%x: tensor<?x40xf32>, %panels: tensor<7x40x16xf32>, %b: tenso
   return %0, %1, %2 : tensor<?x100xf32>, tensor<?x100xf32>, tensor<?x100xf32>
 }
 
+// CHECK-LABEL: func @gates
+func.func @gates(%x: tensor<?x40xf32>, %v: tensor<40xf32>, %panels: tensor<13x40x32xf32>, %b: tensor<4x100xf32>, %e: tensor<?x4x100xf32>, %f: tensor<4x100xf32>)
+    -> (tensor<?x4x100xf32>, tensor<4x100xf32>) {
+  // CHECK: gf.linear %{{.*}}, %{{.*}} initial(%{{.*}} : tensor<4x100xf32>) outs(%{{.*}} : tensor<?x4x100xf32>) : tensor<?x40xf32>, tensor<13x40x32xf32> -> tensor<?x4x100xf32>
+  %0 = gf.linear %x, %panels initial(%b : tensor<4x100xf32>) outs(%e : tensor<?x4x100xf32>) : tensor<?x40xf32>, tensor<13x40x32xf32> -> tensor<?x4x100xf32>
+  // CHECK: gf.linear %{{.*}}, %{{.*}} outs(%{{.*}} : tensor<4x100xf32>) : tensor<40xf32>, tensor<13x40x32xf32> -> tensor<4x100xf32>
+  %1 = gf.linear %v, %panels outs(%f : tensor<4x100xf32>) : tensor<40xf32>, tensor<13x40x32xf32> -> tensor<4x100xf32>
+  return %0, %1 : tensor<?x4x100xf32>, tensor<4x100xf32>
+}
+
 // Rows in no and in several dimensions; types of storage differ, sums are f32.
 // CHECK-LABEL: func @buffers
 func.func @buffers(%v: memref<40xbf16>, %x: memref<2x?x40xbf16, strided<[?, ?, 1], offset: ?>>,

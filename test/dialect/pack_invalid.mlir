@@ -2,7 +2,7 @@
 // RUN: gatefold-opt %s --verify-diagnostics --split-input-file -o /dev/null
 
 func.func @rank(%w: tensor<4xf32>, %e: tensor<1x4x8xf32>) {
-  // expected-error @+1 {{needs a matrix, found 'tensor<4xf32>'}}
+  // expected-error @+1 {{needs a matrix, or gates of one size, found 'tensor<4xf32>'}}
   %0 = gf.pack %w along 0 into %e : tensor<4xf32> into tensor<1x4x8xf32> -> tensor<1x4x8xf32>
   return
 }
@@ -100,5 +100,21 @@ func.func @unranked(%w: memref<*xf32>, %e: memref<1x4x8xf32>) {
 func.func @integers(%w: tensor<8x4xi32>, %e: tensor<1x4x8xi32>) {
   // expected-error @+1 {{packs f16, bf16, f32 or f64, not 'i32'}}
   %0 = gf.pack %w along 0 into %e : tensor<8x4xi32> into tensor<1x4x8xi32> -> tensor<1x4x8xi32>
+  return
+}
+
+// -----
+
+func.func @gates(%w: tensor<3x8x4xf32>, %e: tensor<1x4x32xf32>) {
+  // expected-error @+1 {{packs gates 'tensor<3x8x4xf32>', of which a panel of 32 lanes has not equally many columns}}
+  %0 = gf.pack %w along 0 into %e : tensor<3x8x4xf32> into tensor<1x4x32xf32> -> tensor<1x4x32xf32>
+  return
+}
+
+// -----
+
+func.func @columns_of_gates(%w: tensor<4x3x20xf32>, %e: tensor<2x4x24xf32>) {
+  // expected-error @+1 {{packs 20 columns into 2 panels of 8}}
+  %0 = gf.pack %w along 1 into %e : tensor<4x3x20xf32> into tensor<2x4x24xf32> -> tensor<2x4x24xf32>
   return
 }

@@ -32,6 +32,70 @@ model m(x: [B, 8], start: [B, {WIDTH}]) -> (y: [B, {WIDTH}], last: [B, {WIDTH}])
 """
 
 
+# A cell with three gates of 44 units, in panels of 8 units of each gate.
+UNITS = 44
+GATES_TEXT = f"""
+cell gated(x: [I]) -> [H] {{
+  state h: [H]
+  param w: [3*H, I], u: [3*H, H], b: [3*H]
+  a, d, e = split(u @ h + b, 3)
+  f, g, i = split(w @ x, 3)
+  h' = sigmoid(a + f) * h + (1 - sigmoid(d * g)) * tanh(e + i)
+  return h'
+}}
+
+model m(x: [B, T, 8], start: [B, {UNITS}], lengths: i64[B]) -> (y: [B, T, {UNITS}], last: [B, {UNITS}]) {{
+  param rnn: gated(H={UNITS})
+  y, last = scan(rnn, x, init=start, lengths=lengths)
+  return y, last
+}}
+"""
+
+
+def gated_reference(x, start, lengths, weights):
+    def sigmoid(v):
+        return 1 / (1 + numpy.exp(-v))
+
+    w, u, b = (weights[name].astype(numpy.float64) for name in ("rnn.w", "rnn.u", "rnn.b"))
+    h, states = start.astype(numpy.float64), []
+    for step in range(x.shape[1]):
+        a, d, e = numpy.split(h @ u.T + b, 3, axis=1)
+        f, g, i = numpy.split(x[:, step] @ w.T, 3, axis=1)
+        new = sigmoid(a + f) * h + (1 - sigmoid(d * g)) * numpy.tanh(e + i)
+        runs = (step < lengths)[:, None]
+        h = numpy.where(runs, new, h)
+        states.append(numpy.where(runs, new, 0))
+    return numpy.stack(states, axis=1), h
+
+
+@pytest.mark.parametrize("element", ["f32", "bf16"])
+def test_gates(tmp_path, element):
+    """Blocks that own the units of all gates: fewer of them than blocks, and the other way round."""
+    generator = numpy.random.default_rng(3)
+    weights = {
+        "rnn.w": rounded(generator.uniform(-0.3, 0.3, (3 * UNITS, 8)), element),
+        "rnn.u": rounded(generator.uniform(-0.15, 0.15, (3 * UNITS, UNITS)), element),
+        "rnn.b": rounded(generator.uniform(-0.1, 0.1, 3 * UNITS), element),
+    }
+    x = rounded(generator.standard_normal((BATCH, STEPS, 8)), element)
+    start = rounded(generator.uniform(-1, 1, (BATCH, UNITS)), element)
+    lengths = generator.integers(0, STEPS + 1, BATCH)
+
+    def compute(rows, blocks):
+        run(tmp_path, GATES_TEXT, weights,
+            {"x": x[:rows], "start": start[:rows], "lengths": lengths[:rows]},
+            "--float", element, "--threads", str(blocks))  # fmt: skip
+        return [numpy.load(tmp_path / "out" / f"{name}.npy") for name in ("y", "last")]
+
+    found = compute(BATCH, 3)
+    rtol, atol = TOLERANCES[element]
+    for array, expected in zip(found, gated_reference(x, start, lengths, weights), strict=True):
+        numpy.testing.assert_allclose(array.astype(numpy.float64), expected, rtol=rtol, atol=atol)
+    for rows, blocks in ((1, 7), (BATCH, 1)) if element == "f32" else ((2, 7),):
+        for array, whole in zip(compute(rows, blocks), found, strict=True):
+            assert array.tobytes() == whole[:rows].tobytes()
+
+
 def reference(x, start, weights):
     w, u = (weights[name].astype(numpy.float64) for name in ("rnn.w", "rnn.u"))
     h, states = start.astype(numpy.float64), []

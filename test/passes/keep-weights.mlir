@@ -118,3 +118,50 @@ module attributes {gf.target = {block_shared_bytes = 166912 : i64, block_threads
     return
   }
 }
+
+// -----
+
+// A step's product whose x is computed in the step, and one whose panels are too many for a block: 3072 rows of 64 numbers.
+// REMARK: weights stay in shared memory from step to step where a block's part fits in 117760 bytes
+// REMARK: weights are read from global memory in each step, since a block that has all of them needs 786432 bytes of shared memory, and has 117760 for them
+// REMARK: weights are read from global memory in each step, since a block's part takes at least 786432 bytes of shared memory, and has 117760 for them
+// CHECK-LABEL: func @room
+module attributes {gf.target = {block_shared_bytes = 166912 : i64, block_threads = 256 : i64, multiprocessors = 2 : i64}} {
+  func.func @room(%h: memref<5x16xf32>, %p: memref<1x16x16xf32>, %y: memref<5x16xf32>, %x: memref<5x3072xf32>, %q: memref<1x3072x64xf32>, %all: memref<2x3072x64xf32>, %z: memref<5x64xf32>, %n: index) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // CHECK: gf.linear {{.*}} memref<?x?x16xf32, {{.*}}#gpu.address_space<workgroup>>
+    // CHECK-NEXT: } else {
+    // CHECK-NOT: #gpu.address_space<workgroup>
+    // CHECK: return
+    scf.for %t = %c0 to %n step %c1 {
+      linalg.exp ins(%y : memref<5x16xf32>) outs(%h : memref<5x16xf32>)
+      gf.linear %h, %p outs(%y : memref<5x16xf32>) {gf.step} : memref<5x16xf32>, memref<1x16x16xf32>
+      gf.linear %x, %q outs(%z : memref<5x64xf32>) {gf.step} : memref<5x3072xf32>, memref<1x3072x64xf32>
+      %part = memref.subview %all[%c0, 0, 0] [%c1, 3072, 64] [1, 1, 1] : memref<2x3072x64xf32> to memref<?x3072x64xf32, strided<[196608, 64, 1], offset: ?>>
+      gf.linear %x, %part outs(%z : memref<5x64xf32>) {gf.step} : memref<5x3072xf32>, memref<?x3072x64xf32, strided<[196608, 64, 1], offset: ?>>
+    }
+    return
+  }
+}
+
+// -----
+
+// What a block of rows is computed from is written in each turn, before the products: nothing is handed on.
+// REMARK-NOT: weights
+// CHECK-LABEL: func @rows
+// CHECK-NOT: gpu.dynamic_shared_memory
+module attributes {gf.target = {block_shared_bytes = 166912 : i64, block_threads = 256 : i64}} {
+  func.func @rows(%x: memref<?x64xf32>, %in: memref<8x64xf32>, %p: memref<1x64x64xf32>, %y: memref<8x64xf32>, %n: index) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %t = %c0 to %n step %c1 {
+      %rows = memref.subview %x[%t, 0] [8, 64] [1, 1] : memref<?x64xf32> to memref<8x64xf32, strided<[64, 1], offset: ?>>
+      linalg.copy ins(%rows : memref<8x64xf32, strided<[64, 1], offset: ?>>) outs(%in : memref<8x64xf32>)
+      gf.linear %in, %p outs(%y : memref<8x64xf32>) : memref<8x64xf32>, memref<1x64x64xf32>
+      linalg.copy ins(%y : memref<8x64xf32>) outs(%in : memref<8x64xf32>)
+      gf.linear %in, %p outs(%y : memref<8x64xf32>) : memref<8x64xf32>, memref<1x64x64xf32>
+    }
+    return
+  }
+}

@@ -87,6 +87,32 @@ func.func @step(%x: memref<?x?xf32>, %p: memref<?x?x32xf32, strided<[?, 32, 1], 
 
 // -----
 
+// Of gates a warp has all columns of a panel, and writes those of each gate to its place.
+// CHECK-LABEL: func @gates
+func.func @gates(%x: memref<?x?xf32>, %p: memref<?x?x32xf32, strided<[?, 32, 1], offset: ?>>, %y: memref<?x4x?xf32>, %a: memref<?x4x?xf32>, %b: memref<4x?xf32>) {
+  // CHECK: call @gatefold_linear_f32_32_gates4_step({{.*}}) : (memref<?x?xf32, strided<[?, 1], offset: ?>>, memref<?x?x32xf32, strided<[?, 32, 1], offset: ?>>, memref<?x4x?xf32, strided<[?, ?, 1], offset: ?>>, i1, memref<?x4x?xf32, strided<[?, ?, 1], offset: ?>>)
+  gf.linear %x, %p initial(%a : memref<?x4x?xf32>) outs(%y : memref<?x4x?xf32>) {gf.step} : memref<?x?xf32>, memref<?x?x32xf32, strided<[?, 32, 1], offset: ?>>
+  // What is the same for each row has no distance between rows.
+  // CHECK: memref.reinterpret_cast %{{.*}} to offset: [%{{.*}}], sizes: [%{{.*}}, 4, %{{.*}}], strides: [%c0{{.*}}, %{{.*}}, 1]
+  // CHECK: call @gatefold_linear_f32_32_gates4(
+  gf.linear %x, %p initial(%b : memref<4x?xf32>) outs(%y : memref<?x4x?xf32>) : memref<?x?xf32>, memref<?x?x32xf32, strided<[?, 32, 1], offset: ?>>
+  return
+}
+// CHECK: func private @gatefold_linear_f32_32_gates4_step_rows32(
+// CHECK-SAME: gf.warps = array<i64: 1, 1, 8>
+// CHECK: vector.contract {{.*}} : vector<32x128xf32>, vector<128x32xf32> into vector<32x32xf32>
+// CHECK: vector.extract_strided_slice %{{.*}} {offsets = [0, 0], sizes = [32, 8], strides = [1, 1]}
+// CHECK: %[[FROM:.*]] = memref.subview %{{.*}}[0, 0, 0] [%{{.*}}, 1, %{{.*}}] [1, 1, 1]
+// CHECK: %[[TO:.*]] = memref.subview %{{.*}}[0, 0, 0] [%{{.*}}, 1, %{{.*}}] [1, 1, 1]
+// CHECK: vector.transfer_read %[[FROM]]{{.*}} vector<32x8xf32>
+// CHECK: vector.transfer_write %{{.*}}, %[[TO]]
+// CHECK: vector.extract_strided_slice %{{.*}} {offsets = [0, 24], sizes = [32, 8], strides = [1, 1]}
+// CHECK: memref.subview %{{.*}}[0, 3, 0]
+// CHECK: func private @gatefold_linear_f32_32_gates4_rows64(
+// CHECK-SAME: gf.warps = array<i64: 4, 1>
+
+// -----
+
 // Of different types both become f32. A wide panel is taken in parts.
 // CHECK-LABEL: func @mixed
 func.func @mixed(%x: memref<6x8xf32>, %p: memref<1x8x128xf16>, %y: memref<6x128xf32>) {

@@ -256,3 +256,16 @@ gpu.module @kernels {
     return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  func.func @slice(%x: memref<?x?xf32>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %v = arith.constant dense<0.0> : vector<16x32xf32>
+    // expected-error @below {{a warp has all rows of whole groups of 8 columns, and takes nothing else from 'vector<16x32xf32>'; found 'vector<16x8xf32>'}}
+    %s = vector.extract_strided_slice %v {offsets = [0, 4], sizes = [16, 8], strides = [1, 1]} : vector<16x32xf32> to vector<16x8xf32>
+    vector.transfer_write %s, %x[%c0, %c0] : vector<16x8xf32>, memref<?x?xf32>
+    return
+  }
+}

@@ -25,6 +25,33 @@ gpu.module @kernels {
 
 // -----
 
+// Of 32 columns a thread has eight; of the last 8 the last two of them.
+gpu.module @kernels {
+  // CHECK-LABEL: func @slice
+  // CHECK-SAME: %[[X:[^:]*]]: memref<16x32xf32>, %[[Y:[^:]*]]: memref<16x8xf32>
+  func.func @slice(%x: memref<16x32xf32>, %y: memref<16x8xf32>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    // CHECK: %[[FIRST:.*]] = arith.addi %{{.*}}, %c24
+    // CHECK: %[[NEXT:.*]] = arith.addi %{{.*}}, %c25
+    // CHECK: %[[A:.*]] = memref.load %[[X]][%[[ROW:.*]], %[[FIRST]]]
+    // CHECK: %[[B:.*]] = memref.load %[[X]][%[[ROW]], %[[NEXT]]]
+    // CHECK: %[[C:.*]] = memref.load %[[X]]
+    // CHECK: %[[D:.*]] = memref.load %[[X]]
+    // CHECK-NOT: memref.load
+    %v = vector.transfer_read %x[%c0, %c0], %zero {in_bounds = [true, true]} : memref<16x32xf32>, vector<16x32xf32>
+    %s = vector.extract_strided_slice %v {offsets = [0, 24], sizes = [16, 8], strides = [1, 1]} : vector<16x32xf32> to vector<16x8xf32>
+    // CHECK: memref.store %[[A]], %[[Y]]
+    // CHECK: memref.store %[[B]], %[[Y]]
+    // CHECK: memref.store %[[C]], %[[Y]]
+    // CHECK: memref.store %[[D]], %[[Y]]
+    vector.transfer_write %s, %y[%c0, %c0] {in_bounds = [true, true]} : vector<16x8xf32>, memref<16x8xf32>
+    return
+  }
+}
+
+// -----
+
 // Memory may end before the vector does: all of it at once, or each element.
 gpu.module @kernels {
   // CHECK-LABEL: func @bounds

@@ -38,9 +38,11 @@ SETTINGS = {
     "row_top_k": (ATTENTION, ROW_INPUTS + ", %s: tensor<?xf32>"),
     "row_visible": (ATTENTION, ROW_INPUTS),
     "row_values": (ATTENTION, ROW_INPUTS + ", %p: tensor<?xf32>, %v: tensor<?x64xf32>"),
-    "pack": ("EXAMPLE", "%w: tensor<100x40xf32>, %e: tensor<7x40x16xf32>"),
+    "pack": ("EXAMPLE", "%w: tensor<100x40xf32>, %e: tensor<7x40x16xf32>, "
+             "%v: tensor<4x100x40xf32>, %f: tensor<13x40x32xf32>"),
     "linear": ("EXAMPLE", "%x: tensor<?x40xf32>, %panels: tensor<7x40x16xf32>, "
-               "%b: tensor<100xf32>, %e: tensor<?x100xf32>"),
+               "%b: tensor<100xf32>, %e: tensor<?x100xf32>, %gates: tensor<13x40x32xf32>, "
+               "%e2: tensor<?x4x100xf32>"),
     "team_size": ("EXAMPLE", ""),
     "team_rank": ("EXAMPLE", ""),
     "team_barrier": ("EXAMPLE", ""),

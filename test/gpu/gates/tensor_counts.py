@@ -27,7 +27,8 @@ MOST_COPIES = 4
 
 PRODUCT = re.compile(
     r"gatefold_linear_(?P<x>f32|f16|bf16)(?:_(?P<panels>f32|f16|bf16)_\w+?_\w+?)?"
-    r"_(?P<width>\d+)(?P<step>_step)?(?:_(?P<loop>kept|beside))?_rows(?P<rows>\d+)(?:_\d+)?"
+    r"_(?P<width>\d+)(?P<gates>_gates\d+)?(?P<step>_step)?(?:_(?P<loop>kept|beside))?"
+    r"_rows(?P<rows>\d+)(?:_\d+)?"
 )
 SCHEDULED = re.compile(r"gf\.attention .*?attributes \{([^}]*)\}")
 ATTRIBUTE = re.compile(r'gf\.(\w+) = (?:"(\w+)"|(\d+))')
@@ -88,6 +89,9 @@ def linear_step(found):
     tiles = NARROW_TILES if x != "f32" and is_same else WIDE_TILES
     tiles = STEP_TILES if found["step"] else LOOP_TILES if found["loop"] else tiles
     warp_rows, warp_columns, panel_count = tiles[rows]
+    # Of gates a warp has all.
+    if found["gates"]:
+        warp_columns = 1
     # Each warp has whole columns of instructions.
     while columns % (warp_columns * COLUMNS):
         warp_columns -= 1

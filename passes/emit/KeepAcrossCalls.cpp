@@ -17,7 +17,8 @@
 //
 // A kernel's own parameters are constant memory. But what the assembler makes
 // of them in front of a loop it keeps through the calls in it, so parameters
-// that something is computed of behind a call are values, too.
+// that something is computed of behind a call are values, too. What special
+// registers hold, as a thread's number, is read again behind a call.
 //
 // What there is no room for stays what it was, and may be spilled.
 //
@@ -57,6 +58,7 @@ private:
   unsigned getLevel(Function *function);
   void keepArguments(Function &function);
   void keepValues(Function &function);
+  void remakeOfRegisters(Function &function);
   bool isGreedyCall(const Instruction &instruction) const {
     auto *call = dyn_cast<CallInst>(&instruction);
     return call && greedy.contains(call->getCalledFunction());
@@ -74,7 +76,8 @@ private:
                   [&](BasicBlock *block) { return hasGreedyCall(*block); });
   }
   Instruction *findPlace(const Use &use, LoopInfo &loops) const;
-  void readAtUses(const WordValue &kept, ArrayRef<Use *> uses, LoopInfo &loops);
+  void readAtUses(ArrayRef<Use *> uses, LoopInfo &loops,
+                  function_ref<Instruction *(Instruction *place)> readBefore);
   SmallVector<Use *> findUsesBehindCalls(Value &value,
                                          BasicBlock::iterator known,
                                          bool &isReachedWithout) const;
@@ -139,8 +142,9 @@ Instruction *Keeper::findPlace(const Use &use, LoopInfo &loops) const {
   return before ? before->getTerminator() : user;
 }
 
-void Keeper::readAtUses(const WordValue &kept, ArrayRef<Use *> uses,
-                        LoopInfo &loops) {
+void Keeper::readAtUses(
+    ArrayRef<Use *> uses, LoopInfo &loops,
+    function_ref<Instruction *(Instruction *place)> readBefore) {
   // The reads of each block, in order.
   DenseMap<BasicBlock *, SmallVector<Instruction *>> known;
   auto read = [&](Instruction *place) -> Value * {
@@ -151,7 +155,7 @@ void Keeper::readAtUses(const WordValue &kept, ArrayRef<Use *> uses,
               make_range(earlier->getIterator(), place->getIterator())) ==
               place->getIterator())
         return earlier;
-    reads.push_back(readBefore(place, kept));
+    reads.push_back(readBefore(place));
     return reads.back();
   };
   // A merge has one value for each block that it comes from, however many
@@ -182,8 +186,9 @@ void Keeper::keepArguments(Function &function) {
   auto &loops = analyses.getResult<LoopAnalysis>(function);
   for (auto [index, argument] : enumerate(function.args())) {
     SmallVector<Use *> uses(make_pointer_range(argument.uses()));
-    Constant *place = words.getPlace(index);
-    readAtUses({&argument, place}, uses, loops);
+    WordValue kept = {&argument, words.getPlace(index)};
+    readAtUses(uses, loops,
+               [&](Instruction *place) { return readBefore(place, kept); });
   }
   withoutParameters.push_back(&function);
 }
@@ -239,6 +244,33 @@ SmallVector<Use *> Keeper::findUsesBehindCalls(Value &value,
   return uses;
 }
 
+/// Behind calls, and all reads where they are used: LLVM would take one that
+/// stays for the others.
+void Keeper::remakeOfRegisters(Function &function) {
+  auto &loops = analyses.getResult<LoopAnalysis>(function);
+  SmallVector<Instruction *> made;
+  for (Instruction &instruction : instructions(function))
+    if (isOfRegisters(instruction))
+      made.push_back(&instruction);
+  // What is made of others before them, so that they are asked for their last
+  // uses.
+  for (Instruction *value : reverse(made)) {
+    auto remake = [&](Instruction *place) {
+      return remakeBefore(place, *value);
+    };
+    bool isReachedWithout = false;
+    readAtUses(findUsesBehindCalls(*value, std::next(value->getIterator()),
+                                   isReachedWithout),
+               loops, remake);
+    if (value->use_empty())
+      value->eraseFromParent();
+    else if (isa<CallInst>(value)) {
+      value->replaceAllUsesWith(remake(value));
+      value->eraseFromParent();
+    }
+  }
+}
+
 void Keeper::keepValues(Function &function) {
   UniformityInfo uniformity = blockUniformity.analyze(function);
   auto &loops = analyses.getResult<LoopAnalysis>(function);
@@ -249,7 +281,7 @@ void Keeper::keepValues(Function &function) {
   SmallVector<std::pair<Value *, BasicBlock::iterator>> candidates;
   for (Instruction &instruction : instructions(function))
     if (SharedWords::fits(instruction.getType()) && !instruction.use_empty() &&
-        !uniformity.isDivergent(&instruction))
+        !isOfRegisters(instruction) && !uniformity.isDivergent(&instruction))
       candidates.push_back(
           {&instruction, std::next(instruction.getIterator())});
   // Last, where room is left.
@@ -278,7 +310,8 @@ void Keeper::keepValues(Function &function) {
       continue;
     --mostWords;
     WordValue kept = {value, words.getPlace(words.size())};
-    readAtUses(kept, uses, loops);
+    readAtUses(uses, loops,
+               [&](Instruction *place) { return readBefore(place, kept); });
     auto call = findGreedyCall(make_range(known, block->end()));
     Writes &group =
         writes[call == block->end() ? block->getTerminator() : &*call];
@@ -324,10 +357,16 @@ bool Keeper::run() {
     return false;
   for (Function *function : greedy)
     keepArguments(*function);
+  SmallVector<Function *> callers;
   for (Function &function : module)
     if (any_of(function,
                [&](BasicBlock &block) { return hasGreedyCall(block); }))
-      keepValues(function);
+      callers.push_back(&function);
+  // The other way around nothing would be known to be alike in all threads.
+  for (Function *caller : callers)
+    keepValues(*caller);
+  for (Function *caller : callers)
+    remakeOfRegisters(*caller);
   writeAll();
   return true;
 }

@@ -2,6 +2,7 @@
 //===- KernelEdits.cpp - Small changes of the code of kernels -------------===//
 
 #include "passes/emit/KernelEdits.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
@@ -43,10 +44,64 @@ bool SharedWords::fits(Type *type) {
          (type->isIntegerTy() && type->getIntegerBitWidth() <= 64);
 }
 
+/// Its name in PTX; empty of other values.
+static StringRef getSpecialRegister(const Value &value) {
+  auto *read = dyn_cast<IntrinsicInst>(&value);
+  switch (read ? read->getIntrinsicID() : Intrinsic::not_intrinsic) {
+  case Intrinsic::nvvm_read_ptx_sreg_tid_x:
+    return "%tid.x";
+  case Intrinsic::nvvm_read_ptx_sreg_ntid_x:
+    return "%ntid.x";
+  case Intrinsic::nvvm_read_ptx_sreg_ctaid_x:
+    return "%ctaid.x";
+  case Intrinsic::nvvm_read_ptx_sreg_nctaid_x:
+    return "%nctaid.x";
+  default:
+    return "";
+  }
+}
+
+static constexpr unsigned mostOperations = 2;
+
+static bool isOfRegisters(const Value &value, unsigned operations) {
+  if (!getSpecialRegister(value).empty())
+    return true;
+  auto *made = dyn_cast<Instruction>(&value);
+  return made && operations != 0 &&
+         isa<CastInst, ICmpInst, BinaryOperator>(made) &&
+         all_of(made->operand_values(), [&](const Value *operand) {
+           return isa<Constant>(operand) ||
+                  ::isOfRegisters(*operand, operations - 1);
+         });
+}
+
+bool gatefold::isOfRegisters(const Value &value) {
+  return ::isOfRegisters(value, mostOperations);
+}
+
+static Instruction *readRegister(IRBuilder<> &builder, StringRef name) {
+  auto *type = FunctionType::get(builder.getInt32Ty(), false);
+  return builder.CreateCall(InlineAsm::get(type,
+                                           ("mov.u32 $0, " + name + ";").str(),
+                                           "=r", /*hasSideEffects=*/true));
+}
+
+Instruction *gatefold::remakeBefore(Instruction *place,
+                                    const Instruction &value) {
+  IRBuilder<> builder(place);
+  if (StringRef name = getSpecialRegister(value); !name.empty())
+    return readRegister(builder, name);
+  Instruction *again = value.clone();
+  for (Use &operand : again->operands())
+    if (auto *made = dyn_cast<Instruction>(operand))
+      operand.set(remakeBefore(place, *made));
+  again->insertBefore(place->getIterator());
+  return again;
+}
+
 void gatefold::writeBefore(Instruction *place, ArrayRef<WordValue> values) {
   IRBuilder<> builder(place);
-  Value *thread = builder.CreateIntrinsic(Intrinsic::nvvm_read_ptx_sreg_tid_x,
-                                          ArrayRef<Type *>(), {});
+  Value *thread = readRegister(builder, "%tid.x");
   Value *isFirst = builder.CreateICmpEQ(thread, builder.getInt32(0));
   Instruction *writes =
       SplitBlockAndInsertIfThen(isFirst, place->getIterator(), false);

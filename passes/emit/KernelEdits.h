@@ -43,6 +43,15 @@ void writeBefore(llvm::Instruction *place, llvm::ArrayRef<WordValue> values);
 /// The value as its word has it, in front of `place`.
 llvm::Instruction *readBefore(llvm::Instruction *place, const WordValue &kept);
 
+/// Whether the value is what a special register holds, as a thread's number, or
+/// made of such and of constants by an operation or two.
+bool isOfRegisters(const llvm::Value &value);
+/// Makes it again, in front of `place`. LLVM would make one read of all that a
+/// function has of a register, in front of its loops and calls; of this one it
+/// knows nothing.
+llvm::Instruction *remakeBefore(llvm::Instruction *place,
+                                const llvm::Instruction &value);
+
 /// All threads of a block meet.
 void createBarrier(llvm::IRBuilder<> &builder);
 /// Whether they meet between the begin of its block and the call, and nothing

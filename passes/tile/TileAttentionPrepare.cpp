@@ -110,6 +110,17 @@ Operation *gatefold::matchScale(GenericOp scaled) {
   return op;
 }
 
+/// The sizes of a row: those of the memory that a computed one was made in, as
+/// the body has them already.
+static SmallVector<OpFoldResult> sizesOf(RewriterBase &rewriter, Location loc,
+                                         Value row) {
+  if (auto made = row.getDefiningOp<DestinationStyleOpInterface>())
+    row = made.getTiedOpOperand(cast<OpResult>(row))->get();
+  if (auto empty = row.getDefiningOp<tensor::EmptyOp>())
+    return empty.getMixedSizes();
+  return tensor::getMixedSizes(rewriter, loc, row);
+}
+
 static void moveScales(Block &body, RewriterBase &rewriter) {
   SmallVector<RowScoresOp> products(body.getOps<RowScoresOp>());
   for (RowScoresOp scores : products) {
@@ -123,7 +134,7 @@ static void moveScales(Block &body, RewriterBase &rewriter) {
     rewriter.setInsertionPoint(scores);
     RankedTensorType type = scores.getQuery().getType();
     Value empty = tensor::EmptyOp::create(
-        rewriter, loc, tensor::getMixedSizes(rewriter, loc, scores.getQuery()),
+        rewriter, loc, sizesOf(rewriter, loc, scores.getQuery()),
         type.getElementType());
     Value query =
         GenericOp::create(

@@ -197,3 +197,26 @@ def test_bodies(compiler, options):
             dirty = library.run(**given)
             for name in found:
                 numpy.testing.assert_array_equal(dirty[name], found[name], name)
+
+
+def test_scales_of_computed_queries_of_open_width(compiler):
+    """The scale moves to a query that the row makes itself, whose width no text fixes."""
+    source = """attention maps(q: [T, D], k: [S, D], v: [S, E], m: [D], n: [D]) -> [T, E] {
+  return (softmax((q * m) @ (k * m).T / sqrt(D)) - softmax((q * n) @ (k * n).T / 4)) @ v
+}
+model m(q: [B, T, D], k: [B, S, D], v: [B, S, E], m: [D], n: [D]) -> [B, T, E] {
+  return maps(q, k, v, m, n)
+}
+"""
+    generator = numpy.random.default_rng(9)
+    shapes = {"q": (2, 5, 3), "k": (2, 7, 3), "v": (2, 7, 4), "m": (3,), "n": (3,)}
+    given = {name: generator.normal(size=shape).astype("f4") for name, shape in shapes.items()}
+
+    def weights(scale, divisor):
+        scores = (given["q"].astype("f8") * scale) @ (given["k"] * scale).swapaxes(1, 2) / divisor
+        powers = numpy.exp(scores)
+        return powers / powers.sum(-1, keepdims=True)
+
+    found = compiler.library(source).prepare({}).run(**given)["output"]
+    wanted = (weights(given["m"], numpy.sqrt(3)) - weights(given["n"], 4)) @ given["v"]
+    numpy.testing.assert_allclose(found, wanted, rtol=1e-5, atol=2e-6)

@@ -137,6 +137,16 @@ Value SizeResolver::resolveSize(Value shaped, int64_t dim) {
   return TypeSwitch<Operation *, Value>(op)
       .Case<scf::ForOp>(
           [&](auto loop) { return size(loop.getInitArgs()[number], dim); })
+      .Case<scf::IfOp>([&](auto choice) -> Value {
+        Value first = size(choice.thenYield().getOperand(number), dim);
+        Value second = size(choice.elseYield().getOperand(number), dim);
+        if (!first || !second || first == second)
+          return first ? second : first;
+        // Sizes of two arguments, say, which a run has found to be one.
+        return bounds ? arith::MaxSIOp::create(builder, loc, first, second)
+                            .getResult()
+                      : Value();
+      })
       .Case<tensor::EmptyOp, memref::AllocOp>([&](auto source) {
         return boundIndex(source->getOperand(dynamicIndex(shaped, dim)));
       })

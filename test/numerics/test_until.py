@@ -152,3 +152,26 @@ def test_until_with_all_that_a_scan_takes(compiler):
             assert found[f"done_{letters}"][b] == done, what
             rested.add((letters, done))
     assert len(rested) == 2 * len(COMBINATIONS)
+
+
+@pytest.mark.parametrize("options", [(), ("--naive",)], ids=["fast", "naive"])
+def test_one_step_of_the_states_of_a_model(compiler, options):
+    """A branch gives back the states that came, or those of the step."""
+    text = UNTIL + """
+model m(x: [B, 1, 3]) -> [B, 1, 3] {
+  state h: [B, 3], done: bool[B]
+  param c: summing()
+  y, (h', done') = scan(c, x, init=(h, done), until="done")
+  return y
+}
+"""
+    library = compiler.library(text, *options).prepare({})
+    generator = numpy.random.default_rng(7)
+    for done in ([False, True, False], [True, True, True], [], [False]):
+        x, h = (generator.normal(size=(len(done), *s, 3)).astype(numpy.float32) for s in ((1,), ()))
+        found = library.run(x=x, h=h, done=numpy.array(done, bool))
+        for b, rests in enumerate(done):
+            (y,), (last, ends) = summing((x[b, 0].astype(float),), (h[b].astype(float), False))
+            assert_close(found["output"][b, 0], 0 * y if rests else y)
+            assert_close(found["h"][b], h[b] if rests else last)
+            assert found["done"][b] == (rests or ends)

@@ -5,6 +5,7 @@
 #include "dialect/GatefoldOps.h"
 #include "frontend/text/Import.h"
 #include "frontend/tools/gatefold/Files.h"
+#include "frontend/tools/gatefold/Library.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
@@ -152,7 +153,7 @@ ExitStatus Compilation::loadText(std::vector<OfferedInput> *inputs) {
     return OurFault;
   }
   if (options.name.empty())
-    options.name = program->name;
+    options.name = makePrefix(program->name);
   return Done;
 }
 
@@ -196,7 +197,7 @@ ExitStatus Compilation::loadModule() {
     options.name = "model";
     for (auto function : module->getOps<mlir::func::FuncOp>())
       if (function.isPublic()) {
-        options.name = function.getName().str();
+        options.name = makePrefix(function.getName());
         break;
       }
   }

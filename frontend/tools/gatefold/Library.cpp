@@ -56,16 +56,21 @@ Expected<std::string> libraryPrefix(StringRef path) {
                       "NAME_describe)");
 }
 
-std::string symbolPrefix(StringRef name) {
-  name = sys::path::filename(name);
-  name.consume_front("lib");
-  name = name.take_until([](char c) { return c == '.'; });
+std::string makePrefix(StringRef name) {
   std::string prefix;
   for (char c : name)
     prefix += isAlnum(c) ? c : '_';
-  if (prefix.empty() || isDigit(prefix.front()))
+  // The functions of the runtime are gatefold_NAME.
+  if (prefix.empty() || isDigit(prefix.front()) || prefix == "gatefold" ||
+      StringRef(prefix).starts_with("gatefold_"))
     prefix.insert(0, "_");
   return prefix;
+}
+
+std::string symbolPrefix(StringRef name) {
+  name = sys::path::filename(name);
+  name.consume_front("lib");
+  return makePrefix(name.take_until([](char c) { return c == '.'; }));
 }
 
 } // namespace gatefold::tool

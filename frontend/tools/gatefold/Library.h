@@ -16,6 +16,10 @@ llvm::Expected<std::string> findLibrary(llvm::StringRef path);
 /// NAME of the symbols NAME_describe, NAME_run, ... that a library exports.
 llvm::Expected<std::string> libraryPrefix(llvm::StringRef path);
 
+/// An identifier that the functions of a program called `name` may begin with,
+/// and no other function does.
+std::string makePrefix(llvm::StringRef name);
+
 /// A C identifier of a file's or an entry's name: `libspeech.so` gives
 /// `speech`.
 std::string symbolPrefix(llvm::StringRef name);

@@ -109,6 +109,18 @@ def test_names_become_identifiers(small):
     assert run.out == gatefold("run", small, "--seed", "1", "--dim", "B=2").out
 
 
+def test_no_name_is_one_of_the_runtime(tmp_path):
+    """`gatefold_create`, `gatefold_context_create` are the runtime's own functions."""
+    for name in ("gatefold", "gatefold_context"):
+        text = write(tmp_path / f"{name}.gf", SMALL.replace("small", name))
+        path = tmp_path / f"lib{name}.so"
+        out = gatefold("compile", text, "-o", path).out
+        assert out.splitlines()[1] == str(tmp_path / f"_{name}.h")
+        assert {f"_{name}_{function}" for function in FUNCTIONS} <= dynamic_symbols(path)
+        run = gatefold("run", path, "--seed", "1", "--dim", "B=2")
+        assert run.out == gatefold("run", text, "--seed", "1", "--dim", "B=2").out
+
+
 def test_leads_and_options(tmp_path):
     text = write(
         tmp_path / "c.gf",

@@ -108,8 +108,38 @@ int64_t countSoftmaxes(Value value) {
   return count;
 }
 
+/// What is computed once before a row is multiplied, as differences of keys.
+void findFoldedScores(const Graph &body, std::set<const Node *> &folded) {
+  for (const std::unique_ptr<Node> &node : body.nodes) {
+    if (node->kind != Node::Kind::RowNeighbours)
+      continue;
+    SmallVector<const Node *> open = {node->operands[0].node};
+    while (!open.empty()) {
+      const Node *inner = open.pop_back_val();
+      if (inner->kind == Node::Kind::RowScores)
+        folded.insert(inner);
+      else if (inner->kind == Node::Kind::Elementwise)
+        for (Value operand : inner->operands)
+          open.push_back(operand.node);
+    }
+  }
+}
+
+/// Whether both come from the same place, by the same calls.
+bool areAlike(const Trace &left, const Trace &right) {
+  const Trace *one = &left, *other = &right;
+  for (; one && other; one = one->caller.get(), other = other->caller.get())
+    if (one->place.file != other->place.file ||
+        one->place.begin != other->place.begin)
+      return false;
+  return one == other;
+}
+
 class Counter {
 public:
+  explicit Counter(function_ref<int64_t(const Trace &)> countBarriers)
+      : countBarriers(countBarriers) {}
+
   bool count(const Graph &graph, const Size &times) {
     return llvm::all_of(graph.nodes, [&](const std::unique_ptr<Node> &node) {
       return count(*node, times);
@@ -142,6 +172,61 @@ private:
     return true;
   }
 
+  /// The 16-bit type in which a value lies in memory, or could lie without
+  /// another rounding: of what is computed nothing.
+  std::optional<Element> findHalf(Value value) const {
+    const Node *node = value.node;
+    Element element = value.type().element;
+    switch (node->kind) {
+    case Node::Kind::Input:
+    case Node::Kind::Parameter:
+      return isHalf(element) ? std::optional(element) : std::nullopt;
+    case Node::Kind::Argument: {
+      auto source = sources.find(node);
+      return source == sources.end() ? std::nullopt : findHalf(source->second);
+    }
+    case Node::Kind::Elementwise: {
+      const auto &elementwise = cast<ElementwiseNode>(*node);
+      if (elementwise.op != ElementwiseOp::Convert)
+        return std::nullopt;
+      if (elementwise.rounds && isHalf(element))
+        return element;
+      return findHalf(node->operands[0]);
+    }
+    case Node::Kind::Append: {
+      std::optional<Element> found = findHalf(node->operands[0]);
+      if (found && !cast<AppendNode>(*node).rounds &&
+          findHalf(node->operands[1]) != found)
+        return std::nullopt;
+      return found;
+    }
+    case Node::Kind::Concat: {
+      std::optional<Element> found = findHalf(node->operands[0]);
+      bool areAlike = llvm::all_of(node->operands, [&](const Value &operand) {
+        return findHalf(operand) == found;
+      });
+      return areAlike ? found : std::nullopt;
+    }
+    case Node::Kind::Reshape:
+    case Node::Kind::Permute:
+    case Node::Kind::Slice:
+    case Node::Kind::Broadcast:
+    case Node::Kind::Pad:
+    case Node::Kind::Flip:
+    case Node::Kind::Take:
+      return findHalf(node->operands[0]);
+    default:
+      return std::nullopt;
+    }
+  }
+  /// Where the operations of a product of such operands belong.
+  static Size &productsOf(CostFamily &family, std::optional<Element> left,
+                          std::optional<Element> right) {
+    if (left && right)
+      return left == right ? family.halfProducts : family.mixedProducts;
+    return left || right ? family.mixedProducts : family.products;
+  }
+
   /// What belongs to an attention or a recurrence does so whatever it is.
   CostFamily &family(Family elsewhere) {
     return families[around.value_or(elsewhere)];
@@ -160,13 +245,10 @@ private:
   /// around it counts them.
   bool addProduct(Part part, Family elsewhere, const Node &node,
                   std::optional<Size> multiplications, const Size &times) {
-    CostFamily &to = family(elsewhere);
-    bool isHalfProduct = llvm::any_of(node.operands, [](const Value &operand) {
-      return isHalf(operand.type().element);
-    });
+    Size &to = productsOf(family(elsewhere), findHalf(node.operands[0]),
+                          findHalf(node.operands[1]));
     if (!add(parts[part], 2, multiplications, times) ||
-        !add(isHalfProduct ? to.halfProducts : to.products, 2, multiplications,
-             times))
+        !add(to, 2, multiplications, times))
       return false;
     if (around)
       return true;
@@ -220,10 +302,9 @@ private:
       return addElementwise(Reductions, 5,
                             elementCount(node.operands[0].type()), times, 1);
     case Node::Kind::RowScores:
-      return countRowProduct(node, node.results[0], 1, times);
+      return countScores(node, times);
     case Node::Kind::RowValues:
-      return countRowProduct(node, node.operands[0].type(),
-                             countSoftmaxes(node.operands[0]), times);
+      return countValues(node, times);
     case Node::Kind::RowNeighbours: {
       auto width = cast<RowNeighboursNode>(node).width;
       return addElementwise(Elementwise, 2 * (width - 1),
@@ -249,19 +330,57 @@ private:
   }
 
   /// [T, S] of `map` times the width of a key or value; `softmaxes` times where
-  /// softmaxes are kept apart.
+  /// softmaxes are kept apart. `matrix`: the 16 bits of keys or values, and
+  /// `row`: of what they meet.
   bool countRowProduct(const Node &node, const TensorType &map,
-                       int64_t softmaxes, const Size &times) {
+                       int64_t softmaxes, std::optional<Element> row,
+                       std::optional<Element> matrix, const Size &times) {
     auto cells = elementCount(map);
     if (!cells)
       return false;
     const TensorType &keys = node.operands[1].type();
     auto work = Size::multiply(*cells, keys.shape.back());
     CostFamily &to = family(InAttentions);
+    // What is computed of 16 bits has 32.
+    int64_t bytes = elementBytes(
+        isHalf(keys.element) && !matrix ? Element::F32 : keys.element);
     return add(parts[Scores], 2, work, times) &&
-           add(isHalf(keys.element) ? to.halfProducts : to.products,
-               2 * std::max<int64_t>(softmaxes, 1), work, times) &&
-           add(to.keyBytes, elementBytes(keys.element), work, times);
+           add(productsOf(to, row, matrix), 2 * softmaxes, work, times) &&
+           add(to.keyBytes, bytes, work, times);
+  }
+
+  bool countScores(const Node &node, const Size &times) {
+    std::optional<Element> query = findHalf(node.operands[0]);
+    std::optional<Element> keys = findHalf(node.operands[1]);
+    // Scales of the keys' columns become the query's.
+    auto *scaled = dyn_cast<ElementwiseNode>(node.operands[1].node);
+    if (scaled && scaled->op == ElementwiseOp::Multiply)
+      for (auto [factor, other] :
+           {std::pair(scaled->operands[0], scaled->operands[1]),
+            std::pair(scaled->operands[1], scaled->operands[0])})
+        if (other.type().rank() < factor.type().rank() && findHalf(factor)) {
+          keys = findHalf(factor);
+          query = std::nullopt;
+        }
+    if (folded.count(&node))
+      keys = std::nullopt;
+    return countRowProduct(node, node.results[0], 1, query, keys, times);
+  }
+
+  bool countValues(const Node &node, const Size &times) {
+    int64_t softmaxes = countSoftmaxes(node.operands[0]);
+    std::optional<Element> values = findHalf(node.operands[1]);
+    // The powers of a softmax are rounded to what they meet.
+    return countRowProduct(node, node.operands[0].type(),
+                           std::max<int64_t>(softmaxes, 1),
+                           softmaxes ? values : std::nullopt, values, times);
+  }
+
+  /// Arguments of a body, from the first on, stand for these.
+  void noteSources(const Graph &body, unsigned first, ArrayRef<Value> values) {
+    for (auto [argument, value] :
+         llvm::zip(ArrayRef(body.arguments).drop_front(first), values))
+      sources[argument.node] = value;
   }
 
   bool countAttention(const AttentionNode &attention, const Size &times) {
@@ -281,6 +400,13 @@ private:
       for (const TensorType &result : attention.results)
         if (!addBytes(InAttentions, result, times))
           return false;
+    unsigned first = 0;
+    for (const auto *values : {&attention.queries, &attention.keys,
+                               &attention.pairs, &attention.captures}) {
+      noteSources(attention.body, first, *values);
+      first += values->size();
+    }
+    findFoldedScores(attention.body, folded);
     llvm::SaveAndRestore<std::optional<Family>> within(
         around, around.value_or(InAttentions));
     return count(attention.body, *inside);
@@ -298,12 +424,26 @@ private:
     });
   }
 
+  bool addBarriers(const RecurrenceNode &recurrence, const Size &steps) {
+    // Directions of a layer stand one behind the other.
+    bool isOther = lastDirection && recurrence.reverse &&
+                   !lastDirection->reverse &&
+                   areAlike(lastDirection->trace, recurrence.trace);
+    lastDirection = &recurrence;
+    int64_t each = countBarriers ? countBarriers(recurrence.trace) : 0;
+    return isOther || each == 0 ||
+           add(families[InRecurrences].barriers, each, Size(int64_t(1)), steps);
+  }
+
   bool countRecurrence(const RecurrenceNode &recurrence, const Size &times) {
     Size steps = recurrence.steps ? *recurrence.steps : Size();
     if (!recurrence.sequences.empty())
       steps = recurrence.sequences[0].type().shape[recurrence.timeAxis];
     std::optional<Size> inside = Size::multiply(times, steps);
     if (!inside)
+      return false;
+    noteSources(recurrence.body, 0, recurrence.sequences);
+    if (!addBarriers(recurrence, *inside))
       return false;
     std::set<const Node *> seen;
     if (!around && (!addBytes(InRecurrences, recurrence.sequences, times) ||
@@ -319,7 +459,13 @@ private:
     return count(recurrence.body, *inside);
   }
 
+  function_ref<int64_t(const Trace &)> countBarriers;
   std::map<const Symbol *, Size> bodySizes;
+  /// What arguments of bodies are outside.
+  std::map<const Node *, Value> sources;
+  /// Scores whose keys are computed from several.
+  std::set<const Node *> folded;
+  const RecurrenceNode *lastDirection = nullptr;
   /// The attention or recurrence that is being counted.
   std::optional<Family> around;
 };
@@ -343,8 +489,10 @@ template <typename Range> std::optional<Size> bytesOf(const Range &types) {
 
 } // namespace
 
-std::optional<Cost> countCost(const Program &program) {
-  Counter counter;
+std::optional<Cost>
+countCost(const Program &program,
+          function_ref<int64_t(const Trace &)> countBarriers) {
+  Counter counter(countBarriers);
   if (!counter.count(program.body, Size(int64_t(1))))
     return std::nullopt;
   Cost cost;
@@ -359,8 +507,9 @@ std::optional<Cost> countCost(const Program &program) {
   }
   for (int family = 0; family < familyCount; ++family) {
     CostFamily &found = counter.families[family];
-    const Size *sizes[] = {&found.halfProducts, &found.products,
-                           &found.functions, &found.elementwise, &found.bytes};
+    const Size *sizes[] = {&found.halfProducts, &found.mixedProducts,
+                           &found.products,     &found.functions,
+                           &found.elementwise,  &found.bytes};
     if (llvm::all_of(sizes,
                      [](const Size *size) { return size->isConstant(0); }))
       continue;

@@ -12,6 +12,7 @@
 #define FRONTEND_TEXT_COST_H
 
 #include "frontend/text/Program.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace gatefold::text {
 
@@ -27,8 +28,10 @@ struct CostPart {
 /// does when it looks at a block of keys at a time.
 struct CostFamily {
   std::string what;
-  /// Operations of products with a 16-bit operand, and of others.
-  Size halfProducts, products;
+  /// Operations of products of two 16-bit operands, of one with another, and of
+  /// others. Such an operand is one that is given, or rounded by the text; what
+  /// is computed has the digits of f32.
+  Size halfProducts, mixedProducts, products;
   /// Elements of keys and values that products read for each query, times the
   /// bytes of one: of attentions only.
   Size keyBytes;
@@ -36,6 +39,9 @@ struct CostFamily {
   Size functions, elementwise;
   /// What is read and written, each tensor once.
   Size bytes;
+  /// How often all of a grid's blocks wait for one another: of recurrences
+  /// only. Two directions take their steps side by side.
+  Size barriers;
 };
 
 struct Cost {
@@ -46,8 +52,11 @@ struct Cost {
   std::vector<CostFamily> families;
 };
 
-/// Nothing where a count overflows i64.
-std::optional<Cost> countCost(const Program &program);
+/// Nothing where a count overflows i64. `countBarriers`: of each step of the
+/// recurrence that comes from a place.
+std::optional<Cost>
+countCost(const Program &program,
+          llvm::function_ref<int64_t(const Trace &)> countBarriers = nullptr);
 
 /// The value of a size for given open dimensions, by their index; nothing on
 /// overflow.

@@ -61,6 +61,8 @@ public:
   /// As the last phase left it.
   mlir::ModuleOp getModule() { return *module; }
   EmitOptions &emitOptions() { return options; }
+  /// The texts that the program's places are in.
+  const text::Sources &getSources() const { return sources; }
 
   /// For `report` and `check`, after the phases: each recurrence and attention,
   /// and what the passes said.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/tools/gatefold/ModelTime.h"
+#include "passes/support/WorkRates.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -13,7 +14,8 @@ using namespace llvm;
 namespace gatefold::tool {
 
 /// Products of f32 are three of tf32: the digits that one drops are two more.
-static constexpr double exactTf32Products = 3;
+/// An operand of 16 bits drops none.
+static constexpr double exactTf32Products = 3, mixedTf32Products = 2;
 /// Instructions of the polynomial that an exponential is, where it is exact.
 static constexpr double exactFunction = 16;
 /// Rows of an attention that a warp has, which read keys and values together.
@@ -23,7 +25,7 @@ static constexpr double productRows = 32, productColumns = 64;
 
 StringRef ModelTime::getName(Unit unit) {
   constexpr StringRef names[unitCount] = {"matrix", "function", "arithmetic",
-                                          "shared", "global"};
+                                          "shared", "global",   "barrier"};
   return names[unit];
 }
 
@@ -34,15 +36,17 @@ ModelTime::Unit ModelTime::getBound() const {
 namespace {
 /// The numbers of a family at given sizes.
 struct Work {
-  double halfProducts, products, keyBytes, functions, elementwise, bytes;
+  double halfProducts, mixedProducts, products, keyBytes, functions,
+      elementwise, bytes, barriers;
 };
 } // namespace
 
 static std::optional<Work> evaluate(const text::CostFamily &family,
                                     ArrayRef<int64_t> symbols) {
-  const text::Size *sizes[] = {&family.halfProducts, &family.products,
-                               &family.keyBytes,     &family.functions,
-                               &family.elementwise,  &family.bytes};
+  const text::Size *sizes[] = {&family.halfProducts, &family.mixedProducts,
+                               &family.products,     &family.keyBytes,
+                               &family.functions,    &family.elementwise,
+                               &family.bytes,        &family.barriers};
   double values[std::size(sizes)];
   for (auto [size, value] : llvm::zip(sizes, values)) {
     std::optional<double> known = text::evaluate(*size, symbols);
@@ -50,7 +54,8 @@ static std::optional<Work> evaluate(const text::CostFamily &family,
       return std::nullopt;
     value = *known;
   }
-  return Work{values[0], values[1], values[2], values[3], values[4], values[5]};
+  return Work{values[0], values[1], values[2], values[3],
+              values[4], values[5], values[6], values[7]};
 }
 
 static ModelTime computeTime(const text::CostFamily &family, const Work &work,
@@ -61,11 +66,13 @@ static ModelTime computeTime(const text::CostFamily &family, const Work &work,
   time.what = family.what;
   time.seconds[ModelTime::Matrices] =
       (work.halfProducts / gpu.halfTensorOperations +
-       work.products * (isFastMath ? 1 : exactTf32Products) /
+       (work.mixedProducts * (isFastMath ? 1 : mixedTf32Products) +
+        work.products * (isFastMath ? 1 : exactTf32Products)) /
            gpu.tf32TensorOperations) /
       clocks;
   // An attention in which no product is of f32 has approximate exponentials.
-  bool hasUnit = isFastMath || (work.keyBytes > 0 && work.products == 0);
+  bool hasUnit = isFastMath || (work.keyBytes > 0 && work.products == 0 &&
+                                work.mixedProducts == 0);
   double lanes = gpu.floatOperations / 2.0;
   double functions = work.functions *
                      (hasUnit ? 1.0 / gpu.exponentials : exactFunction / lanes);
@@ -74,14 +81,19 @@ static ModelTime computeTime(const text::CostFamily &family, const Work &work,
       (work.elementwise / lanes + (hasUnit ? 0 : functions)) / clocks;
   // Half of the operations of a product are multiplications, and an operand is
   // read once for those of a warp.
+  constexpr double mixedBytes = (sizeof(uint16_t) + sizeof(float)) / 2.0;
   bool isAttention = work.keyBytes > 0;
   double operands = 1 / productRows + 1 / productColumns;
   double shared = isAttention ? work.keyBytes / warpRows
                               : (work.halfProducts / 2 * sizeof(uint16_t) +
+                                 work.mixedProducts / 2 * mixedBytes +
                                  work.products / 2 * sizeof(float)) *
                                     operands;
   time.seconds[ModelTime::Shared] = shared / gpu.sharedBytesPerClock / clocks;
   time.seconds[ModelTime::Global] = work.bytes / (gpu.globalGigabytes * 1e9);
+  constexpr double second = 1e11; // in hundredths of a nanosecond
+  time.seconds[ModelTime::Barriers] =
+      work.barriers * (WorkRates::of(gpu).barrier / second);
   return time;
 }
 
@@ -121,7 +133,8 @@ static std::string formatTime(double seconds) {
 
 void printModelTimes(ArrayRef<ModelTime> times, StringRef target, StringRef at,
                      PrintRow row) {
-  row("model time", "at the peak of " + target + (at.empty() ? "" : ", ") + at);
+  row("model time", "at the peak of " + target + (at.empty() ? "" : ", ") + at +
+                        (at.empty() ? "" : "; give --dim for other sizes"));
   for (const ModelTime &time : times) {
     double bound = time.seconds[time.getBound()];
     row(("  " + time.what),

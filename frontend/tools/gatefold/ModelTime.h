@@ -18,7 +18,15 @@ namespace gatefold::tool {
 
 /// Seconds of each unit, for one family of operations or all of them.
 struct ModelTime {
-  enum Unit { Matrices, Functions, Arithmetic, Shared, Global, unitCount };
+  enum Unit {
+    Matrices,
+    Functions,
+    Arithmetic,
+    Shared,
+    Global,
+    Barriers,
+    unitCount
+  };
   static llvm::StringRef getName(Unit unit);
 
   std::string what;

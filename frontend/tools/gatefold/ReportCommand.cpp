@@ -88,6 +88,23 @@ void printSchedule(const Compilation &compilation, PrintRow row) {
   }
 }
 
+/// Whether both are the same place, called from the same places.
+bool isAt(const text::Trace &trace, ArrayRef<mlir::FileLineColLoc> places,
+          const text::Sources &sources) {
+  std::vector<std::pair<StringRef, std::pair<unsigned, unsigned>>> own;
+  for (const text::Trace *at = &trace; at; at = at->caller.get()) {
+    text::Position position = sources.position(at->place);
+    std::pair entry(sources.name(at->place.file),
+                    std::pair(position.line, position.column));
+    if (own.empty() || own.back() != entry)
+      own.push_back(entry);
+  }
+  return llvm::equal(own, places, [](const auto &entry, auto place) {
+    return entry.first == place.getFilename().getValue() &&
+           entry.second == std::pair(place.getLine(), place.getColumn());
+  });
+}
+
 /// What a pass left at the module; empty where it left nothing.
 std::string textAttribute(Compilation &compilation, StringRef name) {
   auto text = compilation.getModule()->getAttrOfType<mlir::StringAttr>(name);
@@ -143,8 +160,17 @@ ExitStatus runReport(const CommandLine &line) {
                                      ? session.getCompilation()->getProgram()
                                      : nullptr;
   std::optional<text::Cost> cost;
-  if (program)
-    cost = text::countCost(*program);
+  if (program) {
+    std::vector<ScheduledOperation> operations =
+        findOperations(*session.getCompilation());
+    const text::Sources &sources = session.getCompilation()->getSources();
+    cost = text::countCost(*program, [&](const text::Trace &trace) {
+      for (const ScheduledOperation &operation : operations)
+        if (operation.scheduled && isAt(trace, operation.places, sources))
+          return operation.countBarriers();
+      return int64_t(0);
+    });
+  }
 
   std::optional<std::vector<ModelTime>> times;
   if (cost && isGpuName(line.target))

@@ -14,6 +14,10 @@ namespace {
 
 constexpr StringLiteral choosingPass = "gf-choose-algorithms";
 constexpr StringLiteral tilingPass = "gf-tile-attention";
+constexpr StringLiteral sharingPass = "gf-distribute";
+/// How its remark on the steps of a recurrence begins; a number follows.
+constexpr StringLiteral barriersOfSteps =
+    "steps: ranks that share one meet at ";
 
 /// Whether `inner` is at `outer`, or called from there.
 bool isWithin(ArrayRef<mlir::FileLineColLoc> inner,
@@ -81,6 +85,18 @@ std::vector<const PassRemark *> ScheduledOperation::getReasons() const {
                (remark->pass == choosingPass || remark->pass == tilingPass);
       });
   return reasons;
+}
+
+int64_t ScheduledOperation::countBarriers() const {
+  std::optional<int64_t> least;
+  for (const PassRemark *remark : remarks) {
+    StringRef words = remark->words;
+    int64_t barriers = 0;
+    if (remark->pass == sharingPass && words.consume_front(barriersOfSteps) &&
+        !words.consumeInteger(10, barriers))
+      least = std::min(least.value_or(barriers), barriers);
+  }
+  return least.value_or(0);
 }
 
 /// Files of the library are named as programs import them: where it is

@@ -27,6 +27,10 @@ struct ScheduledOperation {
   std::string getAlgorithm() const;
   /// Why no better algorithm was taken.
   std::vector<const PassRemark *> getReasons() const;
+  /// Of a recurrence, how often those that share a step wait for one another
+  /// in it, as the pass that shares it out says: the least of its layers. 0
+  /// where steps are not shared, or there are none.
+  int64_t countBarriers() const;
 };
 
 /// The operations in the order of the program, then one that has the other

@@ -320,7 +320,7 @@ def test_serial_bound_of_attention_on_a_gpu(tmp_path, entry, width, tera):
     assert attention["bound_s"] == max(attention[f"{unit}_s"] for unit in UNITS)
 
 
-UNITS = ("matrix", "function", "arithmetic", "shared", "global")
+UNITS = ("matrix", "function", "arithmetic", "shared", "global", "barrier")
 
 
 def test_model_time_of_f32(tmp_path):
@@ -347,7 +347,7 @@ def test_model_time_of_families(tmp_path):
     assert (found["target"], "at" in found) == ("sm_100", False)
     assert set(families) == {"attention", "recurrence", "in all"}
     total = families["in all"]
-    for unit in UNITS[:-1]:
+    for unit in set(UNITS) - {"global"}:
         parts = families["attention"][f"{unit}_s"] + families["recurrence"][f"{unit}_s"]
         assert total[f"{unit}_s"] == pytest.approx(parts)
     report = gatefold("report", *options[:-2], "--json").json
@@ -360,12 +360,89 @@ def test_model_time_of_families(tmp_path):
     assert once["global_s"] < longer["global_s"] < 2 * once["global_s"]
 
 
+def test_model_time_of_computed_operands(tmp_path):
+    """Folded keys are f32: times queries of 16 bits two products of tf32, which take four
+    times as long as one of 16 bits. Queries that the model computes are f32, too."""
+    path = write(
+        tmp_path / "m.gf",
+        """import attention
+model plain(q: [T, 64], k: [T, 64], v: [T, 64]) -> [T, 64] {
+  return dot_product(q, k, v)
+}
+model folded(q: [T, 64], k: [T, 64], v: [T, 64]) -> [T, 64] {
+  return diff_window(q, k, v, width=3)
+}
+model computed(q: [T, 64], k: [T, 64], v: [T, 64]) -> [T, 64] {
+  return dot_product(2 * q[:, ::1], tanh(k), v)
+}
+model projected(x: [T, 64], w: [64, 64]) -> [T, 64] {
+  return tanh(x @ w) @ w
+}
+""",
+    )
+    options = ["--dim", "T=512", "--float", "f16", "--target", "sm_80"]
+
+    def matrix(entry, family="attention", *more):
+        return model_times(path, "--entry", entry, *options, *more)[1][family]["matrix_s"]
+
+    plain = matrix("plain")
+    assert matrix("folded") == pytest.approx((4 + 1) / 2 * plain)
+    assert matrix("computed") == pytest.approx((6 + 1) / 2 * plain)
+    assert matrix("folded", "attention", "--fast-math") == pytest.approx((2 + 1) / 2 * plain)
+    # 512 x 64 x 64, given and then computed.
+    operations = 2 * 512 * 64 * 64
+    assert matrix("projected", "products") == pytest.approx(5 * operations / 312e12, rel=2e-3)
+
+
+def test_model_time_of_barriers(tmp_path):
+    """In each step of a recurrence all blocks wait for one another, both directions of a layer
+    together, and more often where norms are shared; a linear one is a scan, and what one block
+    computes waits for none."""
+    path = write(
+        tmp_path / "m.gf",
+        """import cells
+model m(x: [B, T, 256]) -> [B, T, 512] {
+  param cell: lstm(H=256, layers=2, bidirectional=true)
+  y, _ = scan(cell, x)
+  return y
+}
+model linear(x: [B, T, 256]) -> [B, T, 256] {
+  param cell: min_gru(H=256)
+  y, _ = scan(cell, x)
+  return y
+}
+model normed(x: [B, T, 256]) -> [B, T, 256] {
+  param cell: lstm_layer_norm(H=256)
+  y, _ = scan(cell, x)
+  return y
+}
+model small(x: [B, T, 2]) -> [B, T, 2] {
+  param cell: lstm(H=2)
+  y, _ = scan(cell, x)
+  return y
+}
+""",
+    )
+    options = ["--dim", "B=4,T=50", "--target", "sm_90"]
+    seconds = {
+        entry: model_times(path, "--entry", entry, *options)[1]["recurrence"]["barrier_s"]
+        for entry in ("m", "normed", "linear", "small")
+    }
+    assert seconds["m"] == pytest.approx(2 * 50 * 1.5e-6)
+    remark = gatefold("report", path, "--entry", "normed", *options).out
+    barriers = int(re.search(r"meet at (\d+) barriers in it", remark)[1])
+    assert seconds["normed"] == pytest.approx(barriers * 50 * 1.5e-6)
+    assert seconds["linear"] == 0
+    assert seconds["small"] == 0
+
+
 def test_model_time_as_text(tmp_path):
     path = write(tmp_path / "m.gf", ATTENTION)
     options = ["--entry", "plain", "--dim", "D=64", "--float", "f16"]
     options += ["--schedule", "attention.algorithm=resident"]
     lines = gatefold("report", path, *options, "--target", "sm_90").out.splitlines()
-    start = lines.index("model time          at the peak of sm_90, B=1, T=1")
+    title = "model time          at the peak of sm_90, B=1, T=1; give --dim for other sizes"
+    start = lines.index(title)
     assert re.fullmatch(r"  attention         \d+\.\d{3} us by \w+.*", lines[start + 1])
     assert re.fullmatch(r"    matrix          \d+\.\d{3} us, \d+%", lines[start + 2])
     assert any(line.startswith("  in all ") for line in lines[start:])

@@ -95,20 +95,21 @@ static bool hasFloats(const RegistersProducts &products) {
 /// / 4.
 ///
 ///   sums:    E / 2 for each product with values of E columns
-///   scores:  K / 2 for each map, and two more where many operations make them
+///   scores:  K / 2 for each map, and two more where many operations make
+///            them; beside 16-bit values K / 4 where some do
 ///   powers:  K / 4 for each 16-bit product with values; of f32 two parts of a
 ///            step of tensor cores, which is 16 keys
 ///   queries: D / 4 for each of D columns that meets 16-bit keys, else two
 ///            parts of it, as far as there is room beside what the loop carries
 ///            (gf-vectors-to-threads); else they stay in shared memory, where
 ///            those of 16 bits have a place for each step. D / 2 for each that
-///            is computed, and two parts of a step
+///            is computed, and parts of steps
 ///   state:   the maximum and the sum of each map
 ///   hiding:  where scores beside 16-bit values are hidden or added to, K / 4
-///   for
-///            each such restriction, with addresses, and for each map but the
-///            first; of f32 the rest has room for all but a mask of more than
-///            two maps
+///            for each such restriction, with addresses, and for each map but
+///            the first; a condition of the text is two. Segments are numbers
+///            of 64 bits of each key, K / 2. Of f32 the rest has room for all
+///            but a mask of more than two maps
 ///   the rest: addresses, keys and values on their way, of f32 in two parts
 ///
 /// Shared memory holds two stages of K rows of all keys and values, and M rows
@@ -122,7 +123,7 @@ static RegistersNeed needOf(const RegistersProducts &products,
                             AttentionBlocks blocks,
                             const TargetDescription &target) {
   constexpr int64_t halfRest = 40, floatRest = 71, mostKept = 100, stages = 2,
-                    partsOfStep = 4, manyOperations = 16;
+                    partsOfStep = 12, someOperations = 4, manyOperations = 16;
   int64_t warps = target.blockThreads / TargetDescription::warpThreads;
   int64_t tiles = llvm::divideCeil(blocks.queries, registerTile * warps);
   int64_t sums = 0, powers = 0, queries = 0, rowBytes = 0, queryBytes = 0;
@@ -157,10 +158,13 @@ static RegistersNeed needOf(const RegistersProducts &products,
     hiding = (maps - 2) * blocks.keys / 2;
   else if (hasHalves && products.restrictions != 0)
     hiding = (products.restrictions + maps - 1) * blocks.keys / 4 +
-             2 * products.restrictions;
+             2 * products.restrictions +
+             (products.hasSegments ? blocks.keys / 2 : 0);
   int64_t scores = maps * blocks.keys / 2;
   if (products.scoreOperations >= manyOperations)
     scores += blocks.keys;
+  else if (hasHalves && products.scoreOperations >= someOperations)
+    scores += blocks.keys / 4;
   return {tiles * (sums + scores + hiding + powers + queries + state) +
               (isFloat ? floatRest : halfRest),
           stages * blocks.keys * rowBytes + blocks.queries * queryBytes};

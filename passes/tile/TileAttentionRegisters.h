@@ -89,7 +89,10 @@ struct RegistersProducts {
   /// hide scores or are added to them, but for the number of keys.
   bool hasMask = false;
   int64_t restrictions = 0;
-  /// Operations on a score and what it is made of.
+  /// Whether they compare a number of each query with one of each key.
+  bool hasSegments = false;
+  /// Operations on a score and what it is made of. Functions that are computed
+  /// by polynomials are many.
   int64_t scoreOperations = 0;
   /// Why there is no such form; then the rest says nothing.
   std::string obstacle;

@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/tile/TileAttentionRegisters.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -277,6 +278,18 @@ void RegistersForm::check(Operation *inner) {
 // Products
 //===----------------------------------------------------------------------===//
 
+/// Of an element, those that a polynomial is, too.
+static int64_t countOperations(GenericOp generic) {
+  constexpr int64_t polynomial = 16;
+  int64_t operations = 0;
+  for (Operation &inner : generic.getBody()->without_terminator())
+    operations += isa<math::TanhOp, math::ErfOp, math::LogOp, math::Log1pOp,
+                      math::SinOp, math::CosOp, math::PowFOp>(inner)
+                      ? polynomial
+                      : 1;
+  return operations;
+}
+
 RegistersProducts gatefold::findRegistersProducts(AttentionOp op) {
   IRRewriter rewriter(op.getContext());
   rewriter.setInsertionPoint(op);
@@ -291,13 +304,15 @@ RegistersProducts gatefold::findRegistersProducts(AttentionOp op) {
           ("its '" + inner->getName().getStringRef() + "' " + form.getReason())
               .str();
   }
-  products.hasMask = copy.getMask() || copy.getQuerySegments();
+  products.hasSegments = bool(copy.getQuerySegments());
+  products.hasMask = copy.getMask() || products.hasSegments;
   bool hasWhere = llvm::any_of(
       copy.getBody().getOps<RowSoftmaxOp>(),
       [](RowSoftmaxOp softmax) { return bool(softmax.getWhere()); });
   bool hasPlaces = copy.getCausal() || copy.getWindow();
-  products.restrictions =
-      products.hasMask + bool(copy.getBias()) + hasPlaces + hasWhere;
+  // What is computed for each score takes as much again.
+  products.restrictions = bool(copy.getMask()) + products.hasSegments +
+                          bool(copy.getBias()) + hasPlaces + 2 * hasWhere;
   if (products.obstacle.empty()) {
     separateWeights(copy, rewriter);
     SmallVector<Value> seen;
@@ -339,8 +354,7 @@ RegistersProducts gatefold::findRegistersProducts(AttentionOp op) {
       if (llvm::any_of(generic.getResults(), [&](Value result) {
             return body.isPerQuery(result) && body.getKeyDim(result);
           }))
-        products.scoreOperations +=
-            llvm::range_size(generic.getBody()->without_terminator());
+        products.scoreOperations += countOperations(generic);
   }
   rewriter.eraseOp(copy);
   return products;

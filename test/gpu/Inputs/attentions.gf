@@ -31,6 +31,27 @@ model bucketed(q: [H, T, 128], k: [H, S, 128], v: [H, S, 128], table: [H, 32], m
   return bucketed_bias(q, k, v, table, mask=m)
 }
 
+# Three maps are added to, which live at once.
+model three_maps(q: [B, 3, T, 3*64], k: [B, 3, S, 3*64], v: [B, 3, S, 64], c: [B, 3, T, 3], b: [T, S]) -> [B, 3, T, 64] {
+  return mixed_maps(q, k, v, c, bias=b, window=(100, 0))
+}
+
+# Queries stay in shared memory, and two restrictions are read.
+model restricted(q1: [H, T, 128], q2: [H, T, 128], k1: [H, S, 128], k2: [H, S, 128], v: [H, S, 64],
+                 m: bool[H, T, S], b: [T, S]) -> [H, T, 64] {
+  return differential(q1, q2, k1, k2, v, 0.3, mask=m, bias=b)
+}
+
+# Of each score a whole sigmoid.
+model sigmoids(q: [B, 4, T, 128], k: [B, 4, S, 128], v: [B, 4, S, 128], shift: [4]) -> [B, 4, T, 128] {
+  return sigmoid_dot_product(q, k, v, shift, window=(100, 0))
+}
+
+# A condition of the text beside a mask and the diagonal.
+model prefixed(q: [B, 1, T, 128], k: [B, 1, S, 128], v: [B, 1, S, 128], n: i64[B, 1], m: bool[B, 1, 1, S]) -> [B, 1, T, 128] {
+  return prefix_causal(q, k, v, n, causal=true, mask=m)
+}
+
 model step(q: [B, 4, T, 64], k: [B, 4, T, 64], v: [B, 4, T, 64], n: i64[]) -> [B, 4, T, 64] {
   state keys: [B, 4, 1024, 64], values: [B, 4, 1024, 64]
   keys' = append(keys, k, at=n)

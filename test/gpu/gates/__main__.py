@@ -6,7 +6,7 @@ multiprocessor cannot hold, that order memory wrongly, or that have other instru
 tensor cores than their schedule asks for.
 
 python test/gpu/gates [--all] [--family NAME]... [--program NAME]... [--chip CHIP]...
-                      [--gatefold PATH] [--out DIR]
+                      [--sampled COUNT [--seed N]] [--gatefold PATH] [--out DIR]
 """
 
 import argparse
@@ -16,6 +16,7 @@ import tempfile
 import time
 
 import kernels
+import sampled
 from programs import CHIPS, programs
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
@@ -29,13 +30,15 @@ def parse():
     parser.add_argument("--family", action="append", choices=families)
     parser.add_argument("--program", action="append", choices=names)
     parser.add_argument("--chip", action="append", choices=CHIPS)
+    parser.add_argument("--sampled", type=int, metavar="COUNT", help="programs at random instead")
+    parser.add_argument("--seed", type=int, default=0, help="the first of them")
     parser.add_argument("--gatefold", default=REPOSITORY / "build" / "bin" / "gatefold")
     parser.add_argument("--out", type=pathlib.Path, help="keeps PTX, cubins and logs")
     return parser.parse_args()
 
 
-def main():
-    options = parse()
+def named(options):
+    """Programs that are listed, each with a chip."""
     pairs = [
         (program, chip)
         for program in programs()
@@ -45,9 +48,18 @@ def main():
     ]
     if not pairs:
         sys.exit("these are checked with --all or --chip only")
+    return pairs
+
+
+def main():
+    options = parse()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.out or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
+        if options.sampled:
+            pairs = list(sampled.programs(folder, options.sampled, options.seed))
+        else:
+            pairs = named(options)
         failures = 0
         for program, chip in pairs:
             start = time.monotonic()

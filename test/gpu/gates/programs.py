@@ -89,6 +89,10 @@ def full():
         ("many-maps-f16", "many_maps", half, "sm_80", many_maps),
         ("bucketed-f16", "bucketed", half, "sm_80", Attention(1, 128, 128)),
         ("step-f16", "step", half, "sm_90", None),
+        ("three-maps-f32", "three_maps", (), "sm_120", Attention(3, 64, 64)),
+        ("restricted-f16", "restricted", half, "sm_80", Attention(2, 128, 64)),
+        ("sigmoids-f16", "sigmoids", half, "sm_90a", None),
+        ("prefixed-bf16", "prefixed", ("--float", "bf16"), "sm_100", Attention(1, 128, 128)),
     ):
         yield Program(name, "attention", ATTENTIONS, entry, options, (chip,), attention)
     yield Program("diff-window", "attention", BENCH, "neighbours", half, ("sm_80",))

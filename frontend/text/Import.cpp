@@ -114,6 +114,16 @@ mlir::OwningOpRef<mlir::ModuleOp> Importer::run() {
 // The entry
 //===----------------------------------------------------------------------===//
 
+/// A state keeps the shape in which it comes in; a run compares sizes of what
+/// it becomes that are not known to be these.
+TensorType Importer::typeOfResult(const ProgramResult &result) const {
+  TensorType type = result.value.type();
+  for (const ProgramInput &input : program.inputs)
+    if (result.isState && input.isState && input.name == result.name)
+      type.shape = input.type.shape;
+  return type;
+}
+
 LogicalResult Importer::importFunction(mlir::ModuleOp module) {
   llvm::SmallVector<mlir::Type> inputs, results;
   llvm::SmallVector<mlir::Location> locations;
@@ -122,7 +132,7 @@ LogicalResult Importer::importFunction(mlir::ModuleOp module) {
     locations.push_back(locationOf(input.range));
   }
   for (const ProgramResult &result : program.results)
-    results.push_back(typeOf(result.value));
+    results.push_back(typeOf(typeOfResult(result)));
 
   b.setLoc(module.getLoc());
   b.setInsertionPointToEnd(module.getBody());
@@ -215,7 +225,7 @@ LogicalResult Importer::setAttributes() {
   }
   for (auto [index, result] : llvm::enumerate(program.results)) {
     mlir::FailureOr<mlir::Attribute> shape =
-        shapeOf(result.value.type(), result.range, "a result");
+        shapeOf(typeOfResult(result), result.range, "a result");
     if (failed(shape))
       return failure();
     function.setResultAttr(index, names::name, b.getStringAttr(result.name));

@@ -61,6 +61,7 @@ private:
 
   llvm::LogicalResult importFunction(mlir::ModuleOp module);
   void importParameters();
+  TensorType typeOfResult(const ProgramResult &result) const;
   llvm::LogicalResult setAttributes();
   llvm::LogicalResult importGraph(const Graph &graph);
   bool holdsNothing(const Node &node);

@@ -126,7 +126,8 @@ Item Checker::Implementation::evaluateCall(Body &body,
                                            const CallExpression &call) {
   StringRef name = call.callee.name;
   if (Binding *binding = body.find(name); binding && binding->instance)
-    return callInstance(body, *binding->instance, call);
+    return completed(*binding->instance,
+                     callInstance(body, *binding->instance, call));
   Callee callee = resolve(call.callee, body.file);
   bool isRecurrence = callee.kind == Callee::Kind::Function &&
                       (name == "scan" || name == "step");

@@ -93,7 +93,7 @@ private:
         if (input && !input->type)
           return;
         if (!isCapitalised(name->name) || input) {
-          if (inHead)
+          if (inHead && misnamed.insert(name->name).second)
             error(name->range, "`" + name->name +
                                    "` in a shape is not a setting of `" +
                                    declaration.name.name + "`")
@@ -145,6 +145,7 @@ private:
   DeclarationFacts &facts;
   llvm::StringMap<Range> seen;
   std::set<StringRef> assigned;
+  std::set<StringRef> misnamed; // reported as no dimensions
 };
 } // namespace
 

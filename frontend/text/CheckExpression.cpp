@@ -152,6 +152,8 @@ Item Checker::Implementation::evaluateName(Body &body, StringRef name,
     if (std::optional<Item> item = checker.attentionName(name, place))
       return *item;
 
+  if (!body.undefined.insert(name.str()).second)
+    return {};
   std::vector<StringRef> candidates = body.facts.dimensions;
   for (const auto &[known, binding] : body.names)
     candidates.push_back(known);
@@ -177,7 +179,7 @@ Item Checker::Implementation::evaluateNext(Body &body,
   }
   if (slot->next)
     return *slot->next;
-  if (!body.statesOnly)
+  if (!body.statesOnly && body.undefined.insert((name + "'").str()).second)
     error(expression.range, "`" + name + "'` is not assigned before this line");
   return {};
 }
@@ -275,6 +277,9 @@ Item Checker::Implementation::evaluateMember(
           .note(instance->name.range, "declared here");
       return {};
     }
+    // What stopped its use stopped its parameters.
+    if (!instance->complete && checker.diagnostics.errorCount())
+      return {};
     error(member.range, "`" + text + "` has no parameter `" + member.name + "`")
         .suggest(member.name, memberNames(*instance));
     return {};

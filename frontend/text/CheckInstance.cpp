@@ -246,6 +246,8 @@ void Checker::Implementation::declareInstance(Body &body,
 void Checker::Implementation::checkSettings(Instance &instance) {
   std::set<StringRef> seen;
   for (const EvaluatedArgument &argument : instance.settings) {
+    if (!argument.name && argument.item.isError())
+      return;
     if (!argument.name) {
       error(argument.item.range, "settings of an instance are given by name")
           .note(instance.name.range, "tensors are given where `" +

@@ -131,7 +131,7 @@ Item Checker::Implementation::evaluateRecurrence(Body &body,
   }
   if (!good)
     return {};
-  return recurrence(recurrenceCall);
+  return completed(*recurrenceCall.instance, recurrence(recurrenceCall));
 }
 
 bool Checker::Implementation::scanOption(RecurrenceCall &call, StringRef name,

@@ -106,7 +106,8 @@ struct Instance {
   int64_t layers = 0; // 0: no `layers=`
   bool bidirectional = false;
   bool used = false;
-  bool broken = false; // its declaration is wrong (reported)
+  bool broken = false;   // its declaration is wrong (reported)
+  bool complete = false; // a use of it succeeded: it has all its parameters
   /// Numbers of the program's parameters, made at the first use. Key: of a
   /// layer its own name (`weight`), else see CheckInstance.cpp; nested
   /// instances likewise.
@@ -127,7 +128,7 @@ struct AttentionContext {
 };
 
 /// A declaration's body under evaluation. (Its scope of names, dimensions,
-/// states is in CheckBody.h, for the Check*.cpp files only.)
+/// states is in CheckScope.h, for the Check*.cpp files only.)
 class Checker;
 
 //===----------------------------------------------------------------------===//

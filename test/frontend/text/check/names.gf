@@ -88,3 +88,24 @@ func mean_of(x: [M]) -> [] {
   mean = mean(x)
   return mean
 }
+
+# Each name once.
+func often(x: [M], y: [depth, depth]) -> [M] {
+  # CHECK: names.gf:[[@LINE-1]]:24: error: `depth` in a shape is not a setting of `often`
+  return x
+}
+
+func missing_often(x: [M]) -> [M] {
+  # CHECK: names.gf:[[@LINE+1]]:7: error: `gone` is not defined
+  a = gone + x
+  b = gone * gone
+  return a + b
+}
+
+cell early(x: [M]) -> [M] {
+  state h: [M]
+  # CHECK: names.gf:[[@LINE+1]]:7: error: `h'` is not assigned before this line
+  a = h' + h'
+  h' = x
+  return a
+}

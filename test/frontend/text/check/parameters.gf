@@ -75,3 +75,11 @@ func twice(x: [3]) -> [3] {
   param a: [3], a: [3]
   return x + a
 }
+
+# What stops the use of an instance stops its parameters: nothing is said of these.
+func failed_use(i: i64[T], x: [T, 4]) -> [T, 4] {
+  # CHECK: parameters.gf:[[@LINE+2]]:22: error: `V` is not defined
+  # CHECK: parameters.gf:[[@LINE+1]]:44: error: `nothing` is not defined
+  param e: embedding(V, N=4), fc: linear(N=nothing, bias=V)
+  return e(i) @ e.weight.T + fc(x) @ fc.weight
+}

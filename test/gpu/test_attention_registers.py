@@ -164,11 +164,11 @@ def inputs_of(generator, batch, queries, keys, key_heads, element):
     return given
 
 
-def run(folder, source, given, element, names, algorithm):
+def run(folder, source, given, element, names, algorithm, *options):
     numpy.savez(folder / "in.npz", **given)
     command = [GATEFOLD, "run", source, "--float", element, "--device", "emulator"]
     command += ["--target", "sm_80", "--schedule", f"attention.algorithm={algorithm}"]
-    command += ["--input", folder / "in.npz", "--output-dir", folder / "out"]
+    command += ["--input", folder / "in.npz", "--output-dir", folder / "out", *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return {name: numpy.load(folder / "out" / f"{name}.npy").astype(numpy.float32) for name in names}
@@ -259,7 +259,13 @@ def test_two_maps_that_take_all_registers(tmp_path, element):
         for name, shape in shapes.items()
     }
     given["w"], given["w2"] = given["w"] / 2, given["w2"] / 2
-    found = run(tmp_path, source, given, element, ("differential", "scaled"), "registers")
+    found, early = (
+        run(tmp_path, source, given, element, ("differential", "scaled"), "registers", "--copies", when)
+        for when in ("late", "early")
+    )
+    # Of several blocks of keys, each copied to shared memory while the one before is used.
+    for name in found:
+        assert found[name].tobytes() == early[name].tobytes(), name
     n = types.SimpleNamespace(**{name: array.astype(numpy.float64) for name, array in given.items()})
     q, k, v, g = n.q[0], n.k[0], n.v[0], n.g[0]
     everything = attentions.visible(17, 41)

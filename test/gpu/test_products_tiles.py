@@ -117,7 +117,8 @@ def test_numbers(tmp_path, form, m, k, n, element):
 
 @pytest.mark.parametrize("element", TOLERANCES)
 def test_bits_of_a_row(tmp_path, element):
-    """Of tiles of 128, 64, 32 and 16 rows, and of one block or several."""
+    """Of tiles of 128, 64, 32 and 16 rows, of one block or several, and whenever operands come
+    to shared memory."""
     m, k, n = 210, 50, 72
     weights, inputs = make_data(m, k, n, element)
     text = COMPUTED.format(k=k, n=n)
@@ -125,7 +126,8 @@ def test_bits_of_a_row(tmp_path, element):
     used = {"weight": weights["weight"]}
     whole = run(tmp_path, text, used, {"x": inputs["x"]}, *options, "1")
     shared = run(tmp_path, text, used, {"x": inputs["x"]}, *options, "3")
-    assert whole.tobytes() == shared.tobytes()
+    early = run(tmp_path, text, used, {"x": inputs["x"]}, *options, "3", "--copies", "early")
+    assert whole.tobytes() == shared.tobytes() == early.tobytes()
     for rows in (1, 16, 20, 40, 65):
         part = run(tmp_path, text, used, {"x": inputs["x"][-rows:]}, *options, "1")
         assert part.tobytes() == whole[-rows:].tobytes(), rows

@@ -146,6 +146,10 @@ cl::opt<unsigned>
     threads("threads",
             cl::desc("threads of a run, at most; else as many as cores"),
             cl::value_desc("N"), cl::init(0), ON_RUN);
+cl::opt<std::string> copies("copies",
+                            cl::desc("of the emulator: late, or early"),
+                            cl::value_desc("WHEN"), cl::init("late"),
+                            cl::cat(category), cl::sub(runCommand));
 cl::opt<bool> inPlace("i", cl::desc("rewrite the file"), cl::cat(category),
                       cl::sub(formatCommand));
 cl::opt<bool> checkOnly("check",
@@ -443,6 +447,15 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
     return std::nullopt;
   if (threads.getNumOccurrences() && threads == 0) {
     fail("--threads is at least 1");
+    return std::nullopt;
+  }
+  line.hasEarlyCopies = copies == "early";
+  if (!line.hasEarlyCopies && copies != "late") {
+    fail("--copies " + copies + ": there are late and early");
+    return std::nullopt;
+  }
+  if (copies.getNumOccurrences() && line.device != "emulator") {
+    fail("--copies is for --device emulator alone");
     return std::nullopt;
   }
   exitStatus = Done;

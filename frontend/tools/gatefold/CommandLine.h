@@ -57,6 +57,7 @@ struct CommandLine {
   std::string outputFolder;
   std::string compare;
   unsigned threads = 0;
+  bool hasEarlyCopies = false; // of the emulator
 
   // fmt
   bool inPlace = false;

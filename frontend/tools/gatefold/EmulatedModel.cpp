@@ -53,10 +53,11 @@ EmulatedModel *EmulatedModel::current = nullptr;
 
 EmulatedModel::EmulatedModel(mlir::ModuleOp module,
                              std::unique_ptr<MemoryBuffer> code,
-                             const gatefold_description &host, unsigned blocks)
+                             const gatefold_description &host, unsigned blocks,
+                             emulator::CopyTime copies)
     : code(std::move(code)), host(host), described(host),
       // Without it a run is written for one rank.
-      blocks(host.useful_ranks ? blocks : 1) {
+      blocks(host.useful_ranks ? blocks : 1), copies(copies) {
   assert(!current && "one emulated model at a time");
   current = this;
   runLaunched = readKernel(module, runKernel);
@@ -197,6 +198,7 @@ Expected<int32_t> EmulatedModel::tryLaunch(const KernelLaunch &kernel,
   options.grid = {blocks, 1, 1};
   options.block = {static_cast<uint32_t>(kernel.threads), 1, 1};
   options.cooperative = true;
+  options.copies = copies;
   options.dynamicSharedBytes = kernel.sharedBytes;
   auto result = (*program)->launch(kernel.name, values, options);
   if (!result)

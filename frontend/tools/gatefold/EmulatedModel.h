@@ -28,7 +28,8 @@ public:
   /// bitcode, `host` the description of the same program, whose functions of
   /// sizes are called.
   EmulatedModel(mlir::ModuleOp module, std::unique_ptr<llvm::MemoryBuffer> code,
-                const gatefold_description &host, unsigned blocks);
+                const gatefold_description &host, unsigned blocks,
+                emulator::CopyTime copies);
   ~EmulatedModel();
 
   const gatefold_description &description() const { return described; }
@@ -60,6 +61,7 @@ private:
   const gatefold_description &host;
   gatefold_description described;
   unsigned blocks;
+  emulator::CopyTime copies;
   KernelLaunch runLaunched, prepareLaunched;
   int64_t runArena = 0;
   bool found = false;

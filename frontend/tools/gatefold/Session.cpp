@@ -97,7 +97,9 @@ ExitStatus Session::emulate() {
     return status;
   emulated = std::make_unique<EmulatedModel>(
       compilation->getModule(), std::move(code), loaded->description(),
-      line.threads ? line.threads : defaultBlocks);
+      line.threads ? line.threads : defaultBlocks,
+      line.hasEarlyCopies ? emulator::CopyTime::Early
+                          : emulator::CopyTime::Late);
   described = &emulated->description();
   return Done;
 }

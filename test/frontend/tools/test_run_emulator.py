@@ -176,6 +176,8 @@ def test_command_line_faults(small):
         (["--device", "cuda:1"], "\nhint: CUDA_VISIBLE_DEVICES chooses among several GPUs"),
         ([*EMULATED, "--target", "x86-64-v3"],
          "--device emulator: --target x86-64-v3 is no GPU\nhint: --target sm_80"),
+        ([*EMULATED, "--copies", "soon"], "--copies soon: there are late and early"),
+        (["--copies", "early"], "--copies is for --device emulator alone"),
     ]:  # fmt: skip
         assert message in refusal("run", small, *options, status=COMMAND_LINE_FAULT)
 

@@ -253,6 +253,9 @@ bool KeyScaleFold::foldQuery(unsigned number) {
   if (!found || found->isOfQueryElements() || !found->canFold())
     return false;
   GenericOp generic = found->getOperation();
+  // Once for all steps is better than in each.
+  if (generic->getBlock() != op->getBlock())
+    return false;
   if (found->hasOtherReader()) {
     miss(generic, "the scaled queries are read elsewhere too", "queries");
     return false;

@@ -122,3 +122,53 @@ def test_the_same_bits(compiler):
     one = {name: array if name == "row" else array[1:2] for name, array in given.items()}
     for name, value in library.run(**one).items():
         numpy.testing.assert_array_equal(value, expected[name][1:2], err_msg=name)
+
+
+OPEN = """
+import attention
+
+model m(q: [B, H, T, D], k: [B, H, S, D], v: [B, H, S, E], row: [D], gate: [B, H, T, E], gain: [E]) -> (
+  scaled: [B, H, T, E], gated: [B, H, T, E], turned: [B, T, H, E]
+) {
+  scaled = dot_product(q * row * 0.3, k * row, v)
+  gated = sigmoid(gate) * dot_product(2 * q, k, v) * gain
+  u = dot_product(1.1 * q, k, v)
+  turned = permute(u / sqrt(mean(u**2, axis=-1, keep=true) + 0.01), (0, 2, 1, 3)) * permute(gate, (0, 2, 1, 3))
+  return scaled, gated, turned
+}
+"""
+
+
+def test_sizes_that_are_not_known(compiler):
+    """Of heads and of their elements: 1 is a size, and no axis to be left out."""
+    library = compiler.library(OPEN).prepare({})
+    generator = numpy.random.default_rng(34)
+    for batch, heads, queries, keys, width, values in [(1, 1, 1, 1, 1, 1), (2, 3, 7, 9, 5, 4), (2, 1, 4, 3, 1, 3), (1, 4, 2, 0, 3, 1), (1, 3, 0, 2, 2, 2)]:
+        shapes = {
+            "q": (batch, heads, queries, width),
+            "k": (batch, heads, keys, width),
+            "v": (batch, heads, keys, values),
+            "row": (width,),
+            "gate": (batch, heads, queries, values),
+            "gain": (values,),
+        }
+        given = {name: generator.standard_normal(shape).astype(numpy.float32) for name, shape in shapes.items()}
+        n = {name: array.astype(numpy.float64) for name, array in given.items()}
+
+        def of(q, k):
+            scores = q @ k.swapaxes(-1, -2) / numpy.sqrt(width)
+            seen = numpy.ones(scores.shape[-2:], bool)
+            weights = numpy.zeros_like(scores)
+            for place in numpy.ndindex(scores.shape[:2]):
+                weights[place] = softmax(scores[place], seen)
+            return weights @ n["v"]
+
+        u = of(1.1 * n["q"], n["k"])
+        expected = {
+            "scaled": of(n["q"] * n["row"] * 0.3, n["k"] * n["row"]),
+            "gated": of(2 * n["q"], n["k"]) * n["gain"] / (1 + numpy.exp(-n["gate"])),
+            "turned": (u / numpy.sqrt((u**2).mean(axis=-1, keepdims=True) + 0.01) * n["gate"]).transpose(0, 2, 1, 3),
+        }
+        found = library.run(**given)
+        for name, result in expected.items():
+            assert_close(found[name], result, (name, batch, heads, queries, keys, width, values))

@@ -65,78 +65,6 @@ Value RecurrenceSteps::select(Value time, Value next, Value before) {
       .getResult(0);
 }
 
-/// The states before step `time`: reset where a new sequence starts.
-SmallVector<Value> RecurrenceSteps::resetStates(Value time, ValueRange states) {
-  SmallVector<Value> result(states);
-  if (!op.getResets())
-    return result;
-  // In reverse a sequence starts at the step before a border.
-  Value border = time, exists;
-  if (op.getReverse()) {
-    Value next = arith::AddIOp::create(rewriter, loc, time, constant(1));
-    Value last = arith::SubIOp::create(rewriter, loc, count, constant(1));
-    exists = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt,
-                                   next, count);
-    border = arith::MinSIOp::create(rewriter, loc, next, last);
-  }
-  Value resets = takeSlice(rewriter, loc, op.getResets(), {{timeAxis, border}});
-  Value any;
-  for (auto [number, state, fresh] :
-       llvm::enumerate(result, op.getResetStates())) {
-    // A cache is looked at where a sequence starts alone, and in its place.
-    bool inPlace = isCache(number);
-    scf::IfOp choice;
-    OpBuilder::InsertionGuard guard(rewriter);
-    if (inPlace) {
-      if (!any)
-        any = findAny(resets);
-      choice = scf::IfOp::create(rewriter, loc, state.getType(), any,
-                                 /*withElseRegion=*/true);
-      rewriter.setInsertionPointToStart(choice.elseBlock());
-      scf::YieldOp::create(rewriter, loc, state);
-      rewriter.setInsertionPointToStart(choice.thenBlock());
-    }
-    auto type = cast<RankedTensorType>(state.getType());
-    int64_t rank = type.getRank();
-    AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
-    SmallVector<Value> inputs = {resets, castTo(rewriter, loc, fresh, type)};
-    SmallVector<AffineMap> maps = {leadingMap(rank, resets), identity};
-    if (op.getLengths()) {
-      inputs.push_back(op.getLengths());
-      maps.push_back(leadingMap(rank, op.getLengths()));
-    }
-    maps.push_back(identity);
-    SmallVector<utils::IteratorType> iterators(rank,
-                                               utils::IteratorType::parallel);
-    unsigned old = inputs.size();
-    Value destination = makeDestination(state, inputs, maps, inPlace);
-    state =
-        linalg::GenericOp::create(
-            rewriter, loc, TypeRange(type), inputs, ValueRange(destination),
-            maps, iterators,
-            [&, exists = exists, border = border](OpBuilder &builder, Location,
-                                                  ValueRange values) {
-              Value starts = values[0];
-              if (exists)
-                starts = arith::AndIOp::create(builder, loc, starts, exists);
-              // A border behind the end of a sequence is padding.
-              if (op.getLengths()) {
-                Value valid = isValid(builder, border, values[2]);
-                starts = arith::AndIOp::create(builder, loc, starts, valid);
-              }
-              Value kept = arith::SelectOp::create(builder, loc, starts,
-                                                   values[1], values[old]);
-              linalg::YieldOp::create(builder, loc, kept);
-            })
-            .getResult(0);
-    if (!choice)
-      continue;
-    scf::YieldOp::create(rewriter, loc, state);
-    state = choice.getResult(0);
-  }
-  return result;
-}
-
 Value gatefold::viewedTensor(Value value) {
   while (isa_and_nonnull<tensor::CastOp, tensor::ExtractSliceOp,
                          tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
@@ -223,6 +151,9 @@ RecurrenceSteps::makeTakenStep(Value time, ValueRange carried,
         putSlice(rewriter, loc, value, carried[i], {{timeAxis, time}}));
   }
   // States are overwritten after every use of them in the step.
+  Border behind;
+  if (resetsAhead.any())
+    behind = getBorderBehind(time);
   for (unsigned i = 0, e = states.size(); i < e; ++i) {
     Value value = values[outputCount + i], before = states[i];
     if (stays[i]) {
@@ -233,6 +164,9 @@ RecurrenceSteps::makeTakenStep(Value time, ValueRange carried,
     Value place = isNaive ? before : carried[outputCount + i];
     if (op.getLengths() && value != before)
       value = select(time, value, before);
+    if (resetsAhead[i])
+      value = resetState(behind, value, op.getResetStates()[i],
+                         /*inPlace=*/false);
     // A naive select is in its place already.
     if (value != place && !(isNaive && op.getLengths()))
       value = bufferization::MaterializeInDestinationOp::create(
@@ -294,6 +228,7 @@ SmallVector<Value> RecurrenceSteps::finish(ValueRange carried) {
 
 LogicalResult RecurrenceSteps::begin() {
   rewriter.setInsertionPoint(op);
+  resetsAhead.resize(op.getInitials().size());
   unsigned sequenceCount = op.getSequences().size();
   auto shapes = getResultSizes(
       rewriter, op, op.getNumOutputs(), op.getYield().getValues(),

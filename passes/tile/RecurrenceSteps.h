@@ -38,6 +38,10 @@ public:
   /// diagnostic where the size of an output is known to a step alone.
   mlir::LogicalResult begin();
 
+  /// Resets what the first step begins with, where each step does that for the
+  /// next one. Without it each does it for itself.
+  void resetInitials();
+
   /// The number of steps, and the first one that is behind the end of every
   /// sequence: a loop may end there, and then calls `finish`.
   mlir::Value getCount() const { return count; }
@@ -60,6 +64,19 @@ public:
 private:
   mlir::Value findGreatestLength();
   mlir::Value constant(int64_t value);
+  // RecurrenceResets.cpp: where a sequence may start, between two steps.
+  struct Border {
+    mlir::Value index;
+    /// Null where there is one in every run.
+    mlir::Value exists;
+    /// Whether a sequence starts there.
+    mlir::Value resets;
+  };
+  Border getBorder(mlir::Value time);
+  Border getBorderBehind(mlir::Value time);
+  mlir::Value resetState(const Border &border, mlir::Value state,
+                         mlir::Value fresh, bool inPlace);
+  bool isResetAhead(unsigned state);
   llvm::SmallVector<mlir::Value> resetStates(mlir::Value time,
                                              mlir::ValueRange states);
   mlir::Value isValid(mlir::OpBuilder &builder, mlir::Value time,
@@ -96,6 +113,8 @@ private:
   bool isNaive;
   mlir::Value count, end;
   llvm::SmallVector<mlir::Value> initials;
+  /// States that a step writes as the next one begins with them.
+  llvm::SmallBitVector resetsAhead;
 };
 
 } // namespace gatefold

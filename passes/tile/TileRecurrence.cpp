@@ -152,6 +152,8 @@ RecurrenceTiling::makeBlock(Value begin, Value most, ValueRange carried) {
 LogicalResult RecurrenceTiling::run() {
   if (failed(steps.begin()))
     return failure();
+  if (!form)
+    steps.resetInitials();
   if (!form && !isBlocked()) {
     scf::ForOp loop =
         makeSteps(/*start=*/{}, steps.getEnd(), steps.getInitials(),

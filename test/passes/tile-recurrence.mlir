@@ -108,10 +108,11 @@ func.func @views_and_neighbours(%x: tensor<2x100x5xf32>, %w: tensor<8x5xf32>, %h
 #y = affine_map<(d0, d1, d2) -> (d0, d1)>
 
 // What something else needs is there as a whole, and so are the steps. Selects by length
-// and reset read the old state, and each has a place of its own. The loop ends at the
+// and reset read the old state, and each has a place of its own. A step resets what the next
+// one begins with, and the first begins with what is reset before the loop, if there is a step. The loop ends at the
 // greatest length; outputs behind it are zeros.
 // CHECK-LABEL: func @needed_elsewhere
-// CHECK-SAME: %{{.*}}: tensor<2x?x4xf32>, %[[H:.*]]: tensor<2x4xf32>, %[[N:.*]]: tensor<2xi64>, %{{.*}}: tensor<2x?xi1>
+// CHECK-SAME: %{{.*}}: tensor<2x?x4xf32>, %[[H:.*]]: tensor<2x4xf32>, %[[N:.*]]: tensor<2xi64>, %[[STARTS:.*]]: tensor<2x?xi1>
 // CHECK: %[[P:.*]] = math.tanh
 // CHECK: %[[STEPS:.*]] = tensor.dim %[[P]],
 // CHECK: %[[LARGEST:.*]] = linalg.reduce ins(%[[N]] :
@@ -119,14 +120,23 @@ func.func @views_and_neighbours(%x: tensor<2x100x5xf32>, %w: tensor<8x5xf32>, %h
 // CHECK: %[[FOUND:.*]] = tensor.extract %[[LARGEST]][]
 // CHECK: %[[LENGTH:.*]] = arith.index_cast %[[FOUND]]
 // CHECK: %[[END:.*]] = arith.minsi %[[STEPS]], %[[LENGTH]]
-// CHECK: %[[DONE:.*]]:2 = scf.for %[[T:.*]] = %{{.*}} to %[[END]] {{.*}} iter_args(%[[Y:.*]] = %{{.*}}, %[[S:.*]] = %[[H]])
+// CHECK: %[[ONE:.*]] = arith.minsi %[[STEPS]], %c1
+// CHECK: %[[FIRST:.*]] = tensor.extract_slice %[[STARTS]][0, 0] [2, %[[ONE]]]
+// CHECK: %[[ANY:.*]] = linalg.reduce ins(%[[FIRST]] : tensor<2x?xi1>) {{.*}} dimensions = [1]
+// CHECK: %[[FRESH:.*]] = linalg.generic {{.*}} ins(%[[ANY]], %[[H]], %[[N]], %[[H]] : {{.*}}) outs(%{{.*}}
+// CHECK: %[[DONE:.*]]:2 = scf.for %[[T:.*]] = %{{.*}} to %[[END]] {{.*}} iter_args(%[[Y:.*]] = %{{.*}}, %[[S:.*]] = %[[FRESH]])
 // CHECK-NOT: scf.for
-// CHECK: %[[FRESH:.*]] = linalg.generic {{.*}} ins(%{{.*}}, %{{.*}}, %[[N]], %[[S]] : {{.*}}) outs(%{{.*}}
-// CHECK: %[[NEXT:.*]] = arith.addf %{{.*}}, %[[FRESH]]
+// CHECK: %[[NEXT:.*]] = arith.addf %{{.*}}, %[[S]]
 // CHECK: %[[OUT:.*]] = linalg.generic {{.*}} ins(%[[N]], %[[NEXT]] :
 // CHECK: tensor.insert_slice %[[OUT]] into %[[Y]]
-// CHECK: %[[KEPT:.*]] = linalg.generic {{.*}} ins(%[[N]], %[[NEXT]], %[[FRESH]] :
-// CHECK: bufferization.materialize_in_destination %[[KEPT]] in %[[S]]
+// CHECK: %[[FOLLOWING:.*]] = arith.addi %[[T]], %c1
+// CHECK: %[[FOLLOWS:.*]] = arith.cmpi slt, %[[FOLLOWING]], %[[STEPS]]
+// CHECK: %[[BORDER:.*]] = arith.minsi %[[FOLLOWING]], %{{.*}}
+// CHECK: %[[THERE:.*]] = tensor.extract_slice %[[STARTS]][0, %[[BORDER]]] [2, 1]
+// CHECK: %[[KEPT:.*]] = linalg.generic {{.*}} ins(%[[N]], %[[NEXT]], %[[S]] :
+// CHECK: %[[LATER:.*]] = linalg.generic {{.*}} ins(%[[THERE]], %[[H]], %[[N]], %[[KEPT]] :
+// CHECK: arith.andi %{{.*}}, %[[FOLLOWS]] : i1
+// CHECK: bufferization.materialize_in_destination %[[LATER]] in %[[S]]
 // CHECK: %[[LEFT:.*]] = arith.subi %[[STEPS]], %[[END]]
 // CHECK: %[[REST:.*]] = tensor.extract_slice %[[DONE]]#0[0, %[[END]], 0] [2, %[[LEFT]], 4]
 // CHECK: %[[ZEROS:.*]] = linalg.fill ins(%{{.*}}) outs(%[[REST]] :

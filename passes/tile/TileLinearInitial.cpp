@@ -60,7 +60,7 @@ static Value asBias(OpBuilder &builder, Value operand, AffineMap map,
 }
 
 static bool isBias(Value initial) {
-  return cast<ShapedType>(initial.getType()).getRank() == 1;
+  return initial && cast<ShapedType>(initial.getType()).getRank() == 1;
 }
 
 /// a + b, of two biases.
@@ -187,19 +187,21 @@ bool InitialFolding::run() {
         if (mayBegin == (product.getInitial() != nullptr) &&
             fold(product, 1 - operand))
           return true;
-  // (x A + a) + (h B + b) is ((a + b) + x A) + h B.
+  // (x A + a) + (h B + b) is ((a + b) + x A) + h B. On the left there may be
+  // several products, and nothing that they begin with.
   LinearOp left = productOf(0), right = productOf(1);
   if (!left || !right || left == right || !isBias(right.getInitial()) ||
       !dependsOnParametersOnly(right.getInitial()))
     return false;
   SmallVector<LinearOp> chain = chainOf(left);
   Value first = chain.back().getInitial();
-  if (!isBias(first) || !dependsOnParametersOnly(first) ||
-      first.getType() != right.getInitial().getType())
+  if (first && (!isBias(first) || !dependsOnParametersOnly(first) ||
+                first.getType() != right.getInitial().getType()))
     return false;
   rewriter.setInsertionPoint(addition);
-  Value begin =
-      addBiases(rewriter, addition.getLoc(), first, right.getInitial());
+  Value begin = right.getInitial();
+  if (first)
+    begin = addBiases(rewriter, addition.getLoc(), first, begin);
   for (LinearOp link : llvm::reverse(chain))
     begin = withInitial(rewriter, link, begin).getResult();
   rewriter.replaceOp(addition, withInitial(rewriter, right, begin).getResult());

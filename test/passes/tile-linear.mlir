@@ -44,6 +44,56 @@ func.func @linear(%x: tensor<?x40xf32>, %d: index) -> tensor<?x100xf32> {
 
 #m_k = affine_map<(m, n, k) -> (m, k)>
 #k_n = affine_map<(m, n, k) -> (k, n)>
+#m_n = affine_map<(m, n, k) -> (m, n)>
+#m_n_2 = affine_map<(m, n) -> (m, n)>
+
+// (x A + h B) + (y C + c): the first of the products begins with c.
+// CHECK-LABEL: func @bias_of_the_last
+// CHECK-SAME: %[[X:.*]]: tensor<?x40xf32>, %[[H:.*]]: tensor<?x40xf32>, %[[Y:.*]]: tensor<?x40xf32>
+// CHECK: %[[C:.*]] = gf.parameter "c"
+// CHECK: %[[P:.*]] = gf.linear %{{.*}}, %{{.*}} initial(%[[C]] : tensor<64xf32>)
+// CHECK: %[[Q:.*]] = gf.linear %{{.*}}, %{{.*}} initial(%[[P]] : tensor<?x64xf32>)
+// CHECK: %[[R:.*]] = gf.linear %[[Y]], %{{.*}} initial(%[[Q]] : tensor<?x64xf32>)
+// CHECK-NEXT: return %[[R]]
+func.func @bias_of_the_last(%x: tensor<?x40xf32>, %h: tensor<?x40xf32>, %y: tensor<?x40xf32>, %d: index) -> tensor<?x64xf32> {
+  %wa = gf.parameter "wa" : tensor<40x64xf32>
+  %wb = gf.parameter "wb" : tensor<40x64xf32>
+  %wc = gf.parameter "wc" : tensor<40x64xf32>
+  %c = gf.parameter "c" : tensor<64xf32>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty(%d) : tensor<?x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x64xf32>) -> tensor<?x64xf32>
+  %p = linalg.contract indexing_maps = [#m_k, #k_n, #m_n]
+      ins(%x, %wa : tensor<?x40xf32>, tensor<40x64xf32>) outs(%f : tensor<?x64xf32>) -> tensor<?x64xf32>
+  %q = linalg.contract indexing_maps = [#m_k, #k_n, #m_n]
+      ins(%h, %wb : tensor<?x40xf32>, tensor<40x64xf32>) outs(%f : tensor<?x64xf32>) -> tensor<?x64xf32>
+  %r = linalg.contract indexing_maps = [#m_k, #k_n, #m_n]
+      ins(%y, %wc : tensor<?x40xf32>, tensor<40x64xf32>) outs(%f : tensor<?x64xf32>) -> tensor<?x64xf32>
+  %pq = linalg.generic {indexing_maps = [#m_n_2, #m_n_2, #m_n_2], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %q : tensor<?x64xf32>, tensor<?x64xf32>) outs(%e : tensor<?x64xf32>) {
+  ^bb0(%u: f32, %v: f32, %o: f32):
+    %s = arith.addf %u, %v : f32
+    linalg.yield %s : f32
+  } -> tensor<?x64xf32>
+  %rc = linalg.generic {indexing_maps = [#m_n_2, affine_map<(m, n) -> (n)>, #m_n_2], iterator_types = ["parallel", "parallel"]}
+      ins(%r, %c : tensor<?x64xf32>, tensor<64xf32>) outs(%e : tensor<?x64xf32>) {
+  ^bb0(%u: f32, %v: f32, %o: f32):
+    %s = arith.addf %u, %v : f32
+    linalg.yield %s : f32
+  } -> tensor<?x64xf32>
+  %sum = linalg.generic {indexing_maps = [#m_n_2, #m_n_2, #m_n_2], iterator_types = ["parallel", "parallel"]}
+      ins(%pq, %rc : tensor<?x64xf32>, tensor<?x64xf32>) outs(%e : tensor<?x64xf32>) {
+  ^bb0(%u: f32, %v: f32, %o: f32):
+    %s = arith.addf %u, %v : f32
+    linalg.yield %s : f32
+  } -> tensor<?x64xf32>
+  return %sum : tensor<?x64xf32>
+}
+
+// -----
+
+#m_k = affine_map<(m, n, k) -> (m, k)>
+#k_n = affine_map<(m, n, k) -> (k, n)>
 #n_k = affine_map<(m, n, k) -> (n, k)>
 #m_n = affine_map<(m, n, k) -> (m, n)>
 

@@ -6,6 +6,7 @@ import attention_references as references
 import numpy
 from attention_references import added_bias
 from random_bodies import Body, Head, turned
+from random_programs import sigmoid
 from random_sequences import Calls, Input, joined
 
 MAPS = ("r", "ok")
@@ -23,6 +24,7 @@ class Attentions(Calls):
         self.batch = () if self.heads is None and self.chance(0.2) else ("B",)
         self.width = choose.choice([4, 4, 4, 5, 1, 2, 3, 17, 33, 64])
         self.values = choose.choice([self.width - 1 or 1, 1, 2, 5, 7])
+        self.integer = choose.choice(["i64", "i64", "i32"])
         # Keys of a cache: a state with room for C of them.
         self.cached = self.chance(0.2)
         self.keys = "C" if self.cached else "S"
@@ -32,10 +34,9 @@ class Attentions(Calls):
             self.texts.append(body.text)
             self.call(place, body)
         # Token by token as at once, where nothing depends on what comes later.
-        self.parts = self.cached and all(
-            "causal" in call and not call["rotated"] and not any(word in call["body"].text for word in ('scope="all"', "max(where"))
-            for call in self.calls
-        )
+        text = "".join(self.texts + self.lines)
+        looking = any(words in text for words in ("positions=arange", 'scope="all"', "max(where"))
+        self.parts = self.cached and not looking and all("causal" in call for call in self.calls)
 
     def lead(self):
         return self.batch if self.heads is None else (*self.batch, self.heads)
@@ -44,7 +45,8 @@ class Attentions(Calls):
         return self.batch if self.heads is None else (*self.batch, self.kept)
 
     def argument(self, body, name):
-        """An input of the model for one of the body's, and what stands in the call."""
+        """An input of the model for one of the body's; what stands in the call, and what that makes of a
+        head's."""
         element, shape = body.shapes[name]
         shape = tuple(self.keys if s == "S" else s for s in shape)
         own = self.lead()
@@ -55,17 +57,22 @@ class Attentions(Calls):
         if name in OF_HEADS or name == "u":
             own = (self.heads,) if self.heads and name != "u" else ()
         if self.cached and name in ("k", "v"):
-            return self.cache(name, element, own, shape), None
+            given = self.cache(name, element, own, shape)
+            return given, given, lambda x: x
         given = self.given(name, element, (*own, *shape))
-        if name == "q" and self.width % 2 == 0 and self.chance(0.2):
-            return given, f"rotary({given}, positions=arange(T) + 3)"
-        return given, None
+        if name not in ("q", "k", "v") or not self.chance(0.25):
+            return given, given, lambda x: x
+        forms = [(f"tanh({given})", numpy.tanh), (f"0.5 * {given} - 0.25", lambda x: 0.5 * x - 0.25)]
+        if name != "v" and self.width % 2 == 0:
+            text = f"rotary({given}, positions=arange({shape[0]}) + 3)"
+            forms += [(text, lambda x: turned(x, numpy.arange(len(x)) + 3))] * 2
+        return given, *self.random.choice(forms)
 
     def cache(self, name, element, own, shape):
         """A state that rows are appended to."""
         state = f"{name}s{self.mark}"
         if state not in self.states:
-            place = self.given("place", "i64", self.batch, end="C - T + 1")
+            place = self.given("place", self.integer, self.batch, end="C - T + 1")
             rows = self.given(f"{name}_new", element, (*own, "T", *shape[1:]))
             kept = self.element if self.element in ("f16", "bf16") and self.chance(0.5) else ""
             self.states[state] = Input(kept, (*own, *shape))
@@ -74,18 +81,17 @@ class Attentions(Calls):
 
     def call(self, place, body):
         choose = self.random
-        call = {"body": body, "arguments": [], "rotated": False}
+        call = {"body": body, "arguments": []}
         written, options = [], []
         for name in body.inputs():
-            given, text = self.argument(body, name)
-            call["arguments"].append(given)
-            call["rotated"] |= text is not None
-            written.append(text or given)
+            given, text, function = self.argument(body, name)
+            call["arguments"].append((given, function))
+            written.append(text)
         if self.heads and self.kept != self.heads:
             options.append("gqa=true")
         self.choose_view(call, options)
         if self.chance(0.4):
-            name = self.given("keys_in", "i64", self.batch, end=f"{self.keys} + 1")
+            name = self.given("keys_in", self.integer, self.batch, end=f"{self.keys} + 1")
             call["lengths"] = lambda values, sizes, batch: values[name][batch]
             options.append(f"lengths={name}")
         elif self.cached and self.chance(0.5):
@@ -93,7 +99,7 @@ class Attentions(Calls):
             options.append(f"lengths=place{self.mark} + T")
         if self.chance(0.25):
             call["segments"] = [
-                self.given(f"segments_{side}", "i64", (*self.batch, size), end="3", rises=True)
+                self.given(f"segments_{side}", self.integer, (*self.batch, size), end="3", rises=True)
                 for side, size in (("t", "T"), ("s", self.keys))
             ]
             options.append(f"segments=({', '.join(call['segments'])})")
@@ -124,7 +130,7 @@ class Attentions(Calls):
         elif self.chance(0.35) and view:
             call["offset"] = choose.choice([0, 1, -1, "given", "S - T - 1", "2 * T"])
             if call["offset"] == "given":
-                call["offset"] = self.given("offset", "i64", self.batch, low="-2", end="S + 1")
+                call["offset"] = self.given("offset", self.integer, self.batch, low="-2", end="S + 1")
             options.append(f"offset={call['offset']}".replace("S", self.keys))
 
     def choose_results(self, place, call, arguments):
@@ -144,8 +150,20 @@ class Attentions(Calls):
             element = ("f64" if self.element == "f64" else "f32") if option == "lse" else ""
             shapes += [(element, (*self.lead(), *shape))] * count
         self.lines.append(f"{', '.join(left)} = {body.name}({', '.join(arguments)})")
+        if self.chance(0.25):
+            self.follow(call, names[0])
         call["names"] = names
         self.results += zip(names, shapes)
+
+    def follow(self, call, name):
+        """What is done to the result of an attention."""
+        gate = self.given("gate", "", (*self.lead(), "T", self.values))
+        text, call["then"] = self.random.choice([
+            (f"{name} * sigmoid({gate})", lambda x, g: x * sigmoid(g)),
+            (f"{name} / sqrt(mean({name} ** 2, axis=-1, keep=true) + 0.5) - {gate}",
+             lambda x, g: x / numpy.sqrt((x**2).mean(axis=-1, keepdims=True) + 0.5) - g),
+        ])  # fmt: skip
+        self.lines.append(f"{name} = {text}")
 
     # ---- what it means ----
 
@@ -180,10 +198,8 @@ class Attentions(Calls):
     def head(self, call, place, values, sizes):
         body, queries, keys, batch = call["body"], sizes["T"], sizes[self.keys], place[: len(self.batch)]
         mine = {}
-        for name, given in zip(body.inputs(), call["arguments"]):
-            mine[name] = self.own(values[given], place, len(body.shapes[name][1]))
-        if call["rotated"]:
-            mine["q"] = turned(mine["q"], numpy.arange(queries) + 3)
+        for name, (given, function) in zip(body.inputs(), call["arguments"]):
+            mine[name] = function(self.own(values[given], place, len(body.shapes[name][1])))
         offset = call.get("offset", keys - queries)
         if isinstance(offset, str):
             offset = int(values[offset][batch]) if offset in values else eval(offset, {"S": keys, "T": queries})
@@ -202,6 +218,8 @@ class Attentions(Calls):
             bias = values[call["bias"]] if self.heads is None else values[call["bias"]][place[-1]]
         with added_bias(bias):
             results = body.run(head)
+        if "then" in call:
+            results[0] = call["then"](results[0], values[f"gate{self.mark}"][place])
         if "lse" in call:
             results += head.logs
         if "weights" in call:

@@ -15,10 +15,14 @@ class Recurrences(Calls):
         self.lead = self.random.choice([("B",), ("B",), ("B", 2), (), (1, "B")])
         self.shapes = Shapes(self.random.choice([6, 6, 6, 2, 18, 40]))
         self.calls = []
+        self.integer = self.random.choice(["i64", "i64", "i32"])
         # Whether all states are the model's, so that it may run in parts.
         self.stays = self.chance(0.3)
         count = self.random.choice([1, 1, 1, 2])
         for place in range(count):
+            if self.calls and not self.calls[-1]["stacked"] and self.chance(0.3):
+                self.scan(place, self.calls[-1]["cell"], self.calls[-1]["kind"], self.calls[-1]["prefix"])
+                continue
             kind = self.random.choice(["any", "any", "any", "linear", "linear", "layers", "halves", "writer"])
             cell = self.cell(f"c{place}", kind)
             if kind != "writer" and self.chance(0.08):
@@ -74,18 +78,21 @@ class Recurrences(Calls):
     def step(self, place, cell):
         """One step, without time."""
         call = {"cell": cell, "prefix": f"p{place}{self.mark}", "layers": 1, "both": False, "stacked": False}
+        call["kind"] = "any"
         options = []
         first = self.feed(call, cell, (), options)
         if self.chance(0.7) and "cache" not in cell.states:
             first.append(self.start(place, cell, call))
         self.finish(place, call, "step", "", first + options, ())
 
-    def scan(self, place, cell, kind):
+    def scan(self, place, cell, kind, prefix=None):
+        """`prefix`: the instance that an earlier call has made."""
         choose, lead = self.random, self.lead
-        call = {"cell": cell, "prefix": f"p{place}{self.mark}"}
+        call = {"cell": cell, "prefix": prefix or f"p{place}{self.mark}", "kind": kind}
         settings, options = [], []
-        layers = choose.choice([0, 1, 2, 3]) if kind in ("layers", "halves") else 0
-        both = kind == "halves" or (kind == "any" and self.chance(0.15) and all(s for _, _, s in cell.results))
+        layers = choose.choice([0, 1, 2, 3]) if kind in ("layers", "halves") and not prefix else 0
+        joins = kind == "any" and self.chance(0.15) and all(s for _, _, s in cell.results)
+        both = not prefix and (kind == "halves" or joins)
         if layers:
             settings.append(f"layers={layers}")
         if both:
@@ -101,7 +108,7 @@ class Recurrences(Calls):
             options.append('until="done"')
         if self.chance(0.4) and sequences:
             front = lead[: choose.choice([1, 1, 2])]
-            call["lengths"] = self.given(f"steps_in{len(front)}", "i64", front, end="T + 1")
+            call["lengths"] = self.given(f"steps_in{len(front)}", self.integer, front, end="T + 1")
             options.append(f"lengths={call['lengths']}")
         if self.chance(0.3) and sequences and "cache" not in cell.states:
             call["reset"] = self.given("first", "bool", (*lead[:1], *[1] * len(lead[1:]), "T"))
@@ -120,7 +127,8 @@ class Recurrences(Calls):
         cell, mark = call["cell"], self.mark
         outputs = [f"y{place}_{i}{mark}" for i in range(len(cell.results))]
         states = [f"z{place}_{n}{mark}" for n in cell.states]
-        self.lines.append(f"param {call['prefix']}: {cell.name}({settings})")
+        if call["prefix"] not in (earlier["prefix"] for earlier in self.calls):
+            self.lines.append(f"param {call['prefix']}: {cell.name}({settings})")
         written = ", ".join([call["prefix"], *arguments])
         self.lines.append(f"{joined(outputs)}, {joined(states)} = {function}({written})")
         if call.get("kept"):

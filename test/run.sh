@@ -17,7 +17,7 @@ lit=$(sed -n 's/^LLVM_EXTERNAL_LIT:[A-Z]*=//p' "$build/CMakeCache.txt")
 "$lit" -sv "$build/test" --xunit-xml-output "$reports/lit.xml" || status=1
 
 # Two at a time. The numeric tests take longer than all others together, so that those
-# whose names begin with f run beside these.
+# whose names begin with f or h run beside these.
 say "pytest"
 run_pytest() { # NAME ARGUMENT...
   local name=$1
@@ -25,11 +25,11 @@ run_pytest() { # NAME ARGUMENT...
   GATEFOLD_BUILD=$build "$python" -m pytest -q -p no:cacheprovider "$@" \
     --junit-xml "$reports/$name.xml"
 }
-run_pytest numerics "$root/test/numerics" --ignore-glob "$root/test/numerics/test_f*" \
+run_pytest numerics "$root/test/numerics" --ignore-glob "$root/test/numerics/test_[fh]*" \
   >"$reports/numerics.log" 2>&1 &
 numerics=$!
 run_pytest pytest "$root/test" "$root/examples" \
-  --ignore-glob "$root/test/numerics/test_[!f]*" || status=1
+  --ignore-glob "$root/test/numerics/test_[!fh]*" || status=1
 wait "$numerics" || status=1
 cat "$reports/numerics.log"
 

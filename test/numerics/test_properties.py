@@ -201,4 +201,5 @@ def test_a_map_of_coefficient_zero(compiler):
             numpy.testing.assert_array_equal(dirty["one"], found["one"])
             numpy.testing.assert_array_equal(dirty["two"], numpy.where(hidden, numpy.nan, found["two"]))
         dirty = fast.run(**bad)
-        assert_close(dirty["two"], dirty["one"].astype(float), queries)
+        # Products of a GPU may have no more than the bits of tf32 here.
+        numpy.testing.assert_allclose(dirty["two"], dirty["one"], rtol=2e-3, atol=2e-3)

@@ -163,7 +163,8 @@ Work Work::of(Operation *op, Extents &extents) {
       work.multiply(extents.atMost(extents.size(pack.getSource(), dim)));
     return work;
   }
-  if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  if (structured && structured.hasPureBufferSemantics()) {
     work.known = workOfElement(structured, rates);
     AffineMap sizes = structured.getShapesToLoopsMap();
     SmallVector<AffineExpr> operandSizes;

@@ -339,3 +339,23 @@ func.func @gatefold_run_entry(%a: memref<?xf32>) {
 ^next:
   return
 }
+
+// -----
+
+// What is on tensors still is not shared.
+// CHECK-LABEL: func @gatefold_run_entry(
+// CHECK: scf.for
+// CHECK: linalg.fill {{.*}} -> tensor<4x8xf32>
+func.func @gatefold_run_entry(%a: memref<4x8xf32>) {
+  %one = arith.constant 1.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %t = tensor.empty() : tensor<4x8xf32>
+    %f = linalg.fill ins(%one : f32) outs(%t : tensor<4x8xf32>) -> tensor<4x8xf32>
+    %v = tensor.extract %f[%c0, %c1] : tensor<4x8xf32>
+    memref.store %v, %a[%i, %c0] : memref<4x8xf32>
+  }
+  return
+}

@@ -14,6 +14,7 @@ import memory_order
 import occupancy
 import programs
 import pytest
+import sampled
 import tensor_counts
 
 FOLDER = pathlib.Path(__file__).parent
@@ -321,3 +322,25 @@ class TestTensorCounts:
         assert len(errors) == 1 and "in what is no product" in errors[0]
         # Beside an attention they may be its own.
         assert list(tensor_counts.check(program, MODULE, counted(gatefold_kernel_3=8))) == []
+
+
+class TestSampled:
+    def test_same_seed(self, tmp_path):
+        """Program N is the same whichever number is the first."""
+        first, second = (
+            {
+                program.name: (chip, program.options, program.text.read_text())
+                for program, chip in sampled.programs(tmp_path, count, seed)
+            }
+            for count, seed in ((40, 0), (10, 20))
+        )
+        assert len(first) == 40 and second.items() <= first.items()
+
+    def test_variety(self, tmp_path):
+        found = list(sampled.programs(tmp_path, 200, 0))
+        texts = [program.text.read_text() for program, _ in found]
+        assert {chip for _, chip in found} == set(programs.CHIPS)
+        assert {program.options[1] for program, _ in found} == set(sampled.ELEMENTS)
+        for word in (*sampled.ATTENTIONS, *sampled.CELLS, "mask=", "bias=", "lengths=", "segments=",
+                     "offset=", "gqa=", "causal=", "window="):  # fmt: skip
+            assert any(word in text for text in texts), word

@@ -136,6 +136,20 @@ Item Checker::Implementation::evaluateCall(Body &body,
   if (callee.kind == Callee::Kind::Declaration)
     return callDeclaration(body, callee, call);
 
+  if (callee.kind == Callee::Kind::None) {
+    Diagnostic &diagnostic =
+        error(call.callee.range, "no function is named `" + name + "`");
+    suggestCallable(diagnostic, body, name, /*instances=*/false);
+    if (Binding *binding = body.find(name))
+      diagnostic.note(binding->declared, "`" + name + "` is a value");
+    // It may have been meant to take an instance.
+    for (const Argument &argument : call.arguments)
+      if (Instance *instance = instanceOf(body, *argument.value))
+        instance->used = true;
+      else
+        evaluate(body, *argument.value);
+    return {};
+  }
   std::vector<EvaluatedArgument> arguments =
       evaluateArguments(body, call.arguments);
   switch (callee.kind) {
@@ -147,14 +161,6 @@ Item Checker::Implementation::evaluateCall(Body &body,
     error(call.callee.range, "`" + name + "` has parameters and needs a name")
         .hint("declare it, `param fc: " + name + "(...)`, and call `fc`");
     return {};
-  case Callee::Kind::None: {
-    Diagnostic &diagnostic =
-        error(call.callee.range, "no function is named `" + name + "`");
-    suggestCallable(diagnostic, body, name, /*instances=*/false);
-    if (Binding *binding = body.find(name))
-      diagnostic.note(binding->declared, "`" + name + "` is a value");
-    return {};
-  }
   default:
     return {};
   }

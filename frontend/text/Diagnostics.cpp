@@ -221,35 +221,42 @@ static StringRef nameOf(Severity severity) {
   return severity == Severity::Error ? "error" : "warning";
 }
 
-/// In order of file and position, each once.
+/// In order of file and position. What was said of a line is not said of
+/// another place in it: one mistake in what several terms share looks so.
 static std::vector<const Diagnostic *>
-inOrder(const std::deque<Diagnostic> &diagnostics) {
-  auto place = [](const Diagnostic *diagnostic) {
-    return std::make_pair(diagnostic->range.file, diagnostic->range.begin);
+inOrder(const Sources &sources, const std::deque<Diagnostic> &diagnostics) {
+  auto place = [](const Diagnostic &diagnostic) {
+    return std::make_pair(diagnostic.range.file, diagnostic.range.begin);
+  };
+  auto lineOf = [&](const Diagnostic &diagnostic) {
+    auto [file, offset] = place(diagnostic);
+    const void *line =
+        file < sources.size() ? sources.line(file, offset).data() : nullptr;
+    return std::make_pair(file, line);
   };
   std::vector<size_t> order(diagnostics.size());
   std::iota(order.begin(), order.end(), size_t(0));
   llvm::sort(order, [&](size_t a, size_t b) {
-    return std::make_pair(place(&diagnostics[a]), a) <
-           std::make_pair(place(&diagnostics[b]), b);
+    return std::make_pair(place(diagnostics[a]), a) <
+           std::make_pair(place(diagnostics[b]), b);
   });
-  // At one place stand few, so that comparing each with each is cheap.
+  // There are few, so that comparing each with each of its line is cheap.
   std::vector<const Diagnostic *> once;
   for (size_t number : order) {
-    const Diagnostic *diagnostic = &diagnostics[number];
+    const Diagnostic &diagnostic = diagnostics[number];
     bool known = false;
     for (size_t i = once.size();
-         !known && i-- > 0 && place(once[i]) == place(diagnostic);)
-      known = once[i]->severity == diagnostic->severity &&
-              once[i]->message == diagnostic->message;
+         !known && i-- > 0 && lineOf(*once[i]) == lineOf(diagnostic);)
+      known = once[i]->severity == diagnostic.severity &&
+              once[i]->message == diagnostic.message;
     if (!known)
-      once.push_back(diagnostic);
+      once.push_back(&diagnostic);
   }
   return once;
 }
 
 void Diagnostics::print(llvm::raw_ostream &out) const {
-  for (const Diagnostic *diagnostic : inOrder(diagnostics)) {
+  for (const Diagnostic *diagnostic : inOrder(sources, diagnostics)) {
     out << placeOf(sources, diagnostic->range) << nameOf(diagnostic->severity)
         << ": " << shown(diagnostic->message) << '\n';
     if (diagnostic->range.file < sources.size())
@@ -286,7 +293,7 @@ static llvm::json::Object jsonPlace(const Sources &sources,
 
 llvm::json::Value Diagnostics::toJson() const {
   llvm::json::Array all;
-  for (const Diagnostic *diagnostic : inOrder(diagnostics)) {
+  for (const Diagnostic *diagnostic : inOrder(sources, diagnostics)) {
     llvm::json::Object object =
         jsonPlace(sources, diagnostic->range, diagnostic->message);
     object["severity"] = nameOf(diagnostic->severity);

@@ -30,13 +30,16 @@ func too_few(q: [6], k: [S, 6]) -> [S, 6] {
 
 func not_whole(x: [T, 6], heads = 4) -> [T, 6] {
   D = 6 / heads
-  # CHECK: dimensions.gf:[[@LINE+6]]:13: error: a dimension = 1.5 is not a whole number
+  # What is said of a line is said once.
+  # CHECK: dimensions.gf:[[@LINE+2]]:13: error: a dimension = 1.5 is not a whole number
   # CHECK: hint: D = 6 / heads, heads=4
-  # CHECK: dimensions.gf:[[@LINE+4]]:21: error: a dimension = 1.5 is not a whole number
+  param w: [D], u: [D]
+  # CHECK: dimensions.gf:[[@LINE+2]]:13: error: a dimension = 1.5 is not a whole number
   # CHECK: hint: heads=4
-  # CHECK: dimensions.gf:[[@LINE+2]]:43: error: a dimension = 1.5 is not a whole number
+  param v: [6/heads]
+  # CHECK: dimensions.gf:[[@LINE+2]]:21: error: a dimension = 1.5 is not a whole number
   # CHECK: hint: D = 6 / heads, heads=4
-  param w: [D], v: [6/heads], l: linear(N=D)
+  param l: linear(N=D)
   return x
 }
 

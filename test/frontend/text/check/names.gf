@@ -109,3 +109,17 @@ cell early(x: [M]) -> [M] {
   h' = x
   return a
 }
+
+# What was meant to take an instance is said, not that it is none.
+func no_taker(x: [T, M]) -> [T, M] {
+  param rnn: cell_of_names(H=M)
+  # CHECK: names.gf:[[@LINE+1]]:10: error: no function is named `scann`
+  return scann(rnn, x)
+}
+
+cell cell_of_names(x: [M]) -> [H] {
+  state h: [H]
+  param w: [H, M]
+  h' = w @ x
+  return h'
+}

@@ -29,7 +29,7 @@ class Attentions(Calls):
         self.cached = self.chance(0.2)
         self.keys = "C" if self.cached else "S"
         self.calls = []
-        for place in range(choose.choice([1, 1, 1, 2])):
+        for place in range(choose.choice([1, 1, 1, 1, 2])):
             body = Body(choose, self.width, self.values, f"b{place}{mark}", self.jumps)
             self.texts.append(body.text)
             self.call(place, body)

@@ -61,9 +61,9 @@ class Body:
         self.uses, self.lines, self.meanings = {"q", "k", "v"}, [], []
         self.scores, self.weights, self.softmaxes = [], [], 0
         self.add(self.scores, *self.first_map())
-        for _ in range(generator.choice([0, 0, 1, 2, 3])):
+        for _ in range(generator.choice([0, 0, 1, 1, 2])):
             self.change()
-        for _ in range(generator.choice([1, 1, 1, 2, 3])):
+        for _ in range(generator.choice([1, 1, 1, 1, 2, 3])):
             self.weigh()
             if generator.random() < 0.3:
                 self.change()

@@ -14,7 +14,7 @@ class Recurrences(Calls):
         super().__init__(seed, element, mark)
         self.lead = self.random.choice([("B",), ("B",), ("B", 2), (), (1, "B")])
         self.shapes = Shapes(self.random.choice([6, 6, 6, 2, 18, 40]))
-        self.calls = []
+        self.calls, self.layers = [], {}
         self.integer = self.random.choice(["i64", "i64", "i32"])
         # Whether all states are the model's, so that it may run in parts.
         self.stays = self.chance(0.3)
@@ -49,7 +49,15 @@ class Recurrences(Calls):
         earlier = [n for n, given in self.results if given == wanted]
         if earlier and self.chance(0.7):
             return self.random.choice(earlier)
-        return self.given(name if time else f"{name}_now", *wanted)
+        given = self.given(name if time else f"{name}_now", *wanted)
+        return self.layer(given) if name == "x" and self.chance(0.15) else given
+
+    def layer(self, name):
+        """A linear layer before a recurrence, or behind it."""
+        made, param = (f"{what}{len(self.layers)}{self.mark}" for what in "rl")
+        self.lines += [f"param {param}: linear(N={self.shapes.width})", f"{made} = {param}({name})"]
+        self.layers[made] = (name, param)
+        return made
 
     def feed(self, call, cell, time, options):
         """What stands first in a call; `with` among the options."""
@@ -138,6 +146,10 @@ class Recurrences(Calls):
             self.results.append((name, (element, (*self.lead, *time, *shape))))
         for name, (element, shape) in zip(states, cell.states.values()):
             self.results.append((name, (element, (*stack, *self.lead, *shape))))
+        vectors = [n for n, (_, e, s) in zip(outputs, cell.results) if not e and s == (self.shapes.width,)]
+        if vectors and not call["both"] and self.chance(0.2):
+            made = self.layer(vectors[0])
+            self.results.append((made, ("", (*self.lead, *time, self.shapes.width))))
         call["names"], call["single"] = (outputs, states), not time
         self.calls.append(call)
 
@@ -147,13 +159,23 @@ class Recurrences(Calls):
         known = lambda shape: [sizes.get(s, s) for s in shape]  # noqa: E731
         values = self.floats(inputs)
         found = {n: numpy.zeros(known(s), KINDS[e]) for n, (e, s) in self.results}
+        self.apply(self.inputs, values, weights)
         for call in self.calls:
             for place in numpy.ndindex(*known(self.lead)):
                 self.sample(call, place, found | values, weights, sizes, found)
+            self.apply(call["names"][0], found, weights)
         for call in self.calls:
             if call.get("kept"):
                 found |= {n: found[z] for n, z in zip(call["init"], call["names"][1])}
         return found
+
+    def apply(self, names, values, weights):
+        """The layers of what has these names."""
+        for made, (name, param) in self.layers.items():
+            if name in names:
+                width = self.shapes.width
+                w = self.parameters({"weight": (width, width), "bias": (width,)}, weights, f"{param}.")
+                values[made] = values[name] @ w["weight"].T + w["bias"]
 
     def sample(self, call, place, values, weights, sizes, found):
         cell = call["cell"]
@@ -176,7 +198,7 @@ class Recurrences(Calls):
             for direction in range(1 + call["both"]):
                 index = layer * (1 + call["both"]) + direction
                 suffix = f"_l{layer}" + "_reverse" * direction if call["stacked"] else ""
-                w = self.parameters(cell, weights, f"{call['prefix']}.", suffix)
+                w = self.parameters(cell.parameters, weights, f"{call['prefix']}.", suffix)
                 start, stacked = None, (index,) if call["stacked"] else ()
                 if "init" in call:
                     start = {n: values[given][(*stacked, *place)] for n, given in zip(cell.states, call["init"])}
@@ -193,11 +215,11 @@ class Recurrences(Calls):
             found[name][place] = rows[0] if call["single"] else rows
 
     @staticmethod
-    def parameters(cell, weights, head, suffix):
+    def parameters(shapes, weights, head, suffix=""):
         """What no result needs is no parameter of the model."""
         w = {n[len(head) : len(n) - len(suffix)]: a for n, a in weights.items()
              if n.startswith(head) and n.endswith(suffix)}  # fmt: skip
-        return {n: numpy.zeros(shape) for n, shape in cell.parameters.items()} | w
+        return {n: numpy.zeros(shape) for n, shape in shapes.items()} | w
 
     @staticmethod
     def loop(cell, sequences, fixed, weights, start, times, reset, until):

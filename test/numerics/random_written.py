@@ -24,7 +24,7 @@ class Written(Calls):
         # Keys that all heads share stretch.
         self.shared = len(self.lead) > 1 and self.chance(0.2)
         self.meanings = []
-        for place in range(choose.choice([1, 1, 1, 2])):
+        for place in range(choose.choice([1, 1, 1, 1, 2])):
             self.attention(place)
 
     def input(self, name):

@@ -13,8 +13,8 @@ from random_sequences import Batch, generator_of
 from random_written import Written
 
 # Programs of as many neighbouring seeds are one model: to start, to link and to load take a good part of the time.
-TOGETHER = 4
-SEEDS = {"test_recurrences": range(128), "test_attentions": range(128), "test_written": range(48)}
+TOGETHER = 6
+SEEDS = {"test_recurrences": range(138), "test_attentions": range(120), "test_written": range(42)}
 SIZES = [
     {"B": 2, "T": 5, "S": 3}, {"B": 1, "T": 1, "S": 1}, {"B": 3, "T": 0, "S": 2}, {"B": 0, "T": 3, "S": 1},
     {"B": 3, "T": 9, "S": 70},

@@ -50,6 +50,8 @@ private:
   llvm::SetVector<std::pair<Value, AffineMap>> inputs;
   /// Results that are used outside.
   SmallVector<OpResult> results;
+  /// Those of them that overwrite what nothing else reads.
+  llvm::SmallDenseSet<Value> overwriting;
 };
 } // namespace
 
@@ -140,6 +142,29 @@ static bool isReduced(OpResult result) {
   return !member.getIndexingMapMatchingResult(result).isIdentity();
 }
 
+/// Whether a tensor is in memory that was made for it.
+static bool hasOwnMemory(Value value) {
+  while (true) {
+    value = rootOf(value);
+    Operation *op = value.getDefiningOp();
+    if (isa_and_nonnull<tensor::EmptyOp, bufferization::AllocTensorOp>(op))
+      return true;
+    auto made = dyn_cast_or_null<DestinationStyleOpInterface>(op);
+    if (!made)
+      return false;
+    value = made.getTiedOpOperand(cast<OpResult>(value))->get();
+  }
+}
+
+/// Whether a member overwrites what nothing else reads: the group may do so,
+/// too, and needs no second place.
+static bool overwritesOwn(OpResult result) {
+  Value before = initOf(result).get();
+  Operation *made = before.getDefiningOp();
+  return made && made->getBlock() == result.getOwner()->getBlock() &&
+         before.hasOneUse() && hasOwnMemory(before);
+}
+
 void GroupFusion::collectOperands() {
   for (GenericOp member : group.members) {
     for (OpOperand *input : member.getDpsInputOperands())
@@ -147,13 +172,21 @@ void GroupFusion::collectOperands() {
         inputs.insert({input->get(), member.getMatchingIndexingMap(input)});
     for (OpResult result : member->getResults()) {
       OpOperand &init = initOf(result);
-      // An element that is read before it is written is one more input.
-      if (!isReduced(result) && member.payloadUsesValueFromOperand(&init))
-        inputs.insert({init.get(), member.getMatchingIndexingMap(&init)});
-      if (isReduced(result) ||
-          !llvm::all_of(result.getUsers(),
-                        [&](Operation *user) { return isMember(user); }))
+      bool isResult = isReduced(result) ||
+                      !llvm::all_of(result.getUsers(), [&](Operation *user) {
+                        return isMember(user);
+                      });
+      if (isResult)
         results.push_back(result);
+      if (isReduced(result) || !member.payloadUsesValueFromOperand(&init))
+        continue;
+      // An element that is read before it is written is one more input, unless
+      // it is overwritten.
+      if (isResult && !isMember(init.get().getDefiningOp()) &&
+          overwritesOwn(result))
+        overwriting.insert(result);
+      else
+        inputs.insert({init.get(), member.getMatchingIndexingMap(&init)});
     }
   }
 }
@@ -161,7 +194,8 @@ void GroupFusion::collectOperands() {
 /// What the operation writes into: not into a state, which others may read.
 Value GroupFusion::makeInit(OpResult result) {
   Value init = initOf(result).get();
-  if (isReduced(result) || init.getDefiningOp<tensor::EmptyOp>())
+  if (isReduced(result) || init.getDefiningOp<tensor::EmptyOp>() ||
+      overwriting.contains(result))
     return init;
   return tensor::EmptyOp::create(
       rewriter, result.getLoc(),
@@ -178,6 +212,7 @@ void GroupFusion::writeStates(GenericOp fused) {
   for (auto [result, value] : llvm::zip(results, fused.getResults())) {
     Value init = initOf(result).get();
     if (isReduced(result) || init.getDefiningOp<tensor::EmptyOp>() ||
+        overwriting.contains(result) ||
         !llvm::is_contained(value.getUsers(), end))
       continue;
     rewriter.setInsertionPoint(end);
@@ -215,7 +250,7 @@ void GroupFusion::makeBody(GenericOp fused) {
         continue;
       }
       OpResult result = member.getTiedOpResult(&operand);
-      if (isReduced(result))
+      if (isReduced(result) || overwriting.contains(result))
         mapping.map(argument, body->getArgument(inputs.size() +
                                                 (llvm::find(results, result) -
                                                  results.begin())));

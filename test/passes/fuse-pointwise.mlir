@@ -211,3 +211,38 @@ func.func @around_what_moves(%a: tensor<8xf32>, %c: tensor<4xf32>, %i: index) ->
   } -> tensor<4xf32>
   return %third, %last : tensor<8xf32>, tensor<4xf32>
 }
+
+// -----
+
+#row = affine_map<(d0) -> (d0)>
+#all = affine_map<(d0) -> ()>
+
+// A tensor that one operation alone reads, and overwrites, stays in its place in a group, too.
+// CHECK-LABEL: func @overwritten
+// CHECK-SAME: %[[A:.*]]: tensor<8xf32>, %[[SUM:.*]]: tensor<f32>
+func.func @overwritten(%a: tensor<8xf32>, %sum: tensor<f32>) -> (tensor<8xf32>, tensor<f32>) {
+  // CHECK: %[[MADE:.*]] = linalg.matmul
+  // CHECK: %[[SCORES:.*]] = tensor.collapse_shape %[[MADE]]
+  // CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]} ins(%[[A]] : tensor<8xf32>) outs(%[[SCORES]], %[[SUM]] : tensor<8xf32>, tensor<f32>)
+  // CHECK-NEXT: ^bb0(%[[X:.*]]: f32, %[[OLD:.*]]: f32, %[[ADDED:.*]]: f32):
+  // CHECK-NEXT: %[[NEW:.*]] = arith.addf %[[OLD]], %[[X]]
+  // CHECK-NEXT: arith.addf %[[ADDED]], %[[NEW]]
+  %e = tensor.empty() : tensor<1x8xf32>
+  %m = tensor.empty() : tensor<1x1xf32>
+  %r = tensor.expand_shape %a [[0, 1]] output_shape [1, 8] : tensor<8xf32> into tensor<1x8xf32>
+  %made = linalg.matmul ins(%m, %r : tensor<1x1xf32>, tensor<1x8xf32>) outs(%e : tensor<1x8xf32>) -> tensor<1x8xf32>
+  %scores = tensor.collapse_shape %made [[0, 1]] : tensor<1x8xf32> into tensor<8xf32>
+  %first = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]}
+      ins(%a : tensor<8xf32>) outs(%scores : tensor<8xf32>) {
+  ^bb0(%x: f32, %old: f32):
+    %y = arith.addf %old, %x : f32
+    linalg.yield %y : f32
+  } -> tensor<8xf32>
+  %last = linalg.generic {indexing_maps = [#row, #all], iterator_types = ["reduction"]}
+      ins(%first : tensor<8xf32>) outs(%sum : tensor<f32>) {
+  ^bb0(%x: f32, %o: f32):
+    %y = arith.addf %o, %x : f32
+    linalg.yield %y : f32
+  } -> tensor<f32>
+  return %first, %last : tensor<8xf32>, tensor<f32>
+}

@@ -38,8 +38,11 @@ static void choosePlan(Operation *op, StringRef algorithm,
     return;
   Builder builder(op->getContext());
   AttentionBlocks blocks = chooseBlocks(attention, algorithm, target);
-  if (!op->hasAttr(queryBlockName))
+  if (!op->hasAttr(queryBlockName)) {
     op->setAttr(queryBlockName, builder.getI64IntegerAttr(blocks.queries));
+    if (blocks.scores != 0)
+      op->setAttr(blockScoresName, builder.getI64IntegerAttr(blocks.scores));
+  }
   if (algorithm != residentAlgorithm && !op->hasAttr(keyBlockName))
     op->setAttr(keyBlockName, builder.getI64IntegerAttr(blocks.keys));
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/CostModel.h"
+#include "passes/schedule/ScoreRows.h"
 #include "passes/support/Algorithms.h"
 #include "passes/support/Entry.h"
 #include "passes/tile/MapBounds.h"
@@ -310,6 +311,19 @@ AttentionBlocks gatefold::chooseBlocks(AttentionOp op, StringRef algorithm,
   int64_t rows = std::clamp(target.secondCacheBytes / 2 / scoreBytes(op, keys),
                             leastQueries, most);
   blocks.queries = rows - rows % target.getTileRows();
+  if (algorithm != residentAlgorithm || target.isGpu())
+    return blocks;
+  // Fewer are hardly slower: panels come from the next cache, and a product
+  // takes no more of its rows at once.
+  int64_t scores = mostRowBytes / countRowBytes(op);
+  if (key.isDynamicDim(0)) {
+    blocks.scores = scores;
+    return blocks;
+  }
+  int64_t tileRows = target.getTileRows();
+  int64_t fit = scores / std::max<int64_t>(keys, 1);
+  fit = std::max(fit - fit % tileRows, tileRows);
+  blocks.queries = std::min(blocks.queries, fit);
   return blocks;
 }
 

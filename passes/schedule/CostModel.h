@@ -27,10 +27,13 @@ int64_t chooseStepRows(RecurrenceOp op, const TargetDescription &target);
 /// attention looks at at a time.
 struct AttentionBlocks {
   int64_t queries = 0, keys = 0;
+  /// With `resident` and an open number of keys: queries times keys at most.
+  int64_t scores = 0;
 };
 
-/// Queries: so many that their rows of scores stay in the second cache; a
-/// multiple of the rows that a product takes at once. Keys: so many that the
+/// Queries: so many that their rows of scores stay in the second cache, and
+/// take little memory (`ScoreRows`); a multiple of the rows that a product
+/// takes at once. Keys: so many that the
 /// scores of a few queries stay in the first; whole panels.
 AttentionBlocks chooseBlocks(AttentionOp op, llvm::StringRef algorithm,
                              const TargetDescription &target);

@@ -68,7 +68,7 @@ def ChooseAlgorithms : Pass<"gf-choose-algorithms", "::mlir::func::FuncOp"> {
     | `naive` | both | |
     | `steps` | recurrence | `gf.step_rows`: steps times batch in a block, from the caches |
     | `scan` | recurrence that is linear in its states | the same |
-    | `resident` | attention | `gf.query_block`: queries in a block, from the caches |
+    | `resident` | attention | `gf.query_block`: queries in a block, from the caches; `gf.block_scores`, with an open number of keys: queries times keys in a block at most |
     | `online` | attention | the same, and `gf.key_block`: keys in a block, from the caches |
     | `registers` | attention, on a GPU | both, from registers and shared memory |
 

@@ -33,6 +33,10 @@ inline constexpr llvm::StringLiteral onlineAlgorithm = "online";
 inline constexpr llvm::StringLiteral registersAlgorithm = "registers";
 /// Attribute of all three: how many queries a block has.
 inline constexpr llvm::StringLiteral queryBlockName = "gf.query_block";
+/// Attribute of the first, where the number of keys is open: how many elements
+/// a query's rows of scores have in a block at most, so that fewer queries are
+/// in one where there are more keys.
+inline constexpr llvm::StringLiteral blockScoresName = "gf.block_scores";
 /// Attribute of the last two: how many keys a block has.
 inline constexpr llvm::StringLiteral keyBlockName = "gf.key_block";
 

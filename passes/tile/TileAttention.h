@@ -141,6 +141,7 @@ protected:
   void leaveLoops(unsigned count, llvm::SmallVectorImpl<mlir::Value> &carried);
   mlir::Value divideUp(mlir::Value left, mlir::Value right);
   virtual mlir::Value spreadQueries(mlir::Value blocks);
+  mlir::Value findMostQueries();
   void findBlock(mlir::Value start);
   /// TileAttentionSoftmax.cpp.
   bool hidesByPlace();
@@ -317,6 +318,8 @@ protected:
   mlir::Value packsInBlock;
 
   mlir::Value queryCount, keyCount;
+  /// Of a block: `queryBlock`, or fewer where there are many keys.
+  mlir::Value mostQueries;
   /// From the start of a block to that of the next.
   mlir::Value blockRows;
   /// Number of each leading dimension, and the index, or null, of it.

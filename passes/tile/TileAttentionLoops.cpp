@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "passes/support/Algorithms.h"
 #include "passes/support/Entry.h"
 #include "passes/tile/MapBounds.h"
 #include "passes/tile/ResultSizes.h"
@@ -195,13 +196,13 @@ void AttentionTiling::findBlock(Value start) {
   inverses.clear();
   block.start = start;
   std::optional<int64_t> queries = getConstantIntValue(queryCount);
-  if (queries && *queries <= queryBlock) {
+  int64_t surely = getConstantIntValue(mostQueries)
+                       .value_or(std::min(queryBlock, target.getTileRows()));
+  if (queries && *queries <= surely) {
     block.rows = block.mostRows = rewriter.getIndexAttr(*queries);
   } else {
-    Value most = constant(queryBlock);
-    block.rows = least(least(minus(queryCount, start), blockRows), most);
-    block.mostRows = queries ? OpFoldResult(rewriter.getIndexAttr(queryBlock))
-                             : OpFoldResult(least(queryCount, most));
+    block.rows = least(least(minus(queryCount, start), blockRows), mostQueries);
+    block.mostRows = getAsOpFoldResult(least(queryCount, mostQueries));
   }
   Value rows = toValue(block.rows), none = constant(0), one = constant(1);
   Value firstOfFirst =
@@ -333,19 +334,19 @@ LogicalResult AttentionTiling::run() {
   }
   for (int64_t dim = 0; dim < leadRank; ++dim)
     leadCounts.push_back(toValue(sizes->front()[dim]));
+  mostQueries = findMostQueries();
   if (isStepOfCache(op, target))
-    packsInBlock =
-        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sle,
-                              queryCount, constant(queryBlock));
+    packsInBlock = arith::CmpIOp::create(
+        rewriter, loc, arith::CmpIPredicate::sle, queryCount, mostQueries);
   lead.assign(leadRank, Value());
   if (failed(keepUniform()))
     return failure();
 
-  Value blocks = divideUp(queryCount, constant(queryBlock));
+  Value blocks = divideUp(queryCount, mostQueries);
   blockRows = spreadQueries(blocks);
   for (int64_t dim = 0; dim < leadRank; ++dim)
     lead[dim] = enterLoop(leadCounts[dim], constant(1), carried);
-  // The last block is not empty: at most queryBlock are in each.
+  // The last block is not empty: at most so many are in each.
   Value start = enterLoop(blocks, constant(1), carried);
   start = rewriter.createOrFold<arith::MulIOp>(loc, start, blockRows);
   uint64_t all = ~uint64_t(0);
@@ -378,13 +379,27 @@ Value AttentionTiling::divideUp(Value left, Value right) {
 /// the end would have small products. Whole register tiles, where there are.
 Value AttentionTiling::spreadQueries(Value blocks) {
   int64_t tileRows = target.getTileRows();
-  Value most = constant(queryBlock);
   if (queryBlock % tileRows != 0)
-    return most;
+    return mostQueries;
   Value rows = divideUp(queryCount, greatest(blocks, constant(1)));
   Value tiles = divideUp(rows, constant(tileRows));
   rows = rewriter.createOrFold<arith::MulIOp>(loc, tiles, constant(tileRows));
-  return least(rows, most);
+  return least(rows, mostQueries);
+}
+
+/// How many queries a block has at most: where there are many keys, and it is
+/// not known how many, whole tiles of as many as leave the rows of scores
+/// small.
+Value AttentionTiling::findMostQueries() {
+  auto scores = op->getAttrOfType<IntegerAttr>(blockScoresName);
+  int64_t tileRows = std::min(queryBlock, target.getTileRows());
+  if (!scores || keyBlock != 0 || getConstantIntValue(keyCount))
+    return constant(queryBlock);
+  Value rows = rewriter.createOrFold<arith::DivSIOp>(
+      loc, constant(std::max<int64_t>(scores.getInt(), 1)),
+      greatest(keyCount, constant(1)));
+  rows = greatest(alignDown(rows, tileRows), constant(tileRows));
+  return least(rows, constant(queryBlock));
 }
 
 /// A loop whose iterations do not depend on each other, around what follows.

@@ -196,8 +196,11 @@ def test_memory_of_a_block(compiler):
     """Beside the panels of keys and values there is room for a block of keys, whatever their number."""
     source = text("all", bodies={"plain": BODIES["plain"]})
     sizes = {}
-    for algorithm in ("online", "resident"):
-        context = compiler.library(source, "--schedule", f"attention.algorithm={algorithm}").prepare({}).context()
+    # A block of as many queries as rows are counted for.
+    schedules = {"online": "", "resident": ",attention.query_block=24"}
+    for algorithm, sizes_of in schedules.items():
+        schedule = f"attention.algorithm={algorithm}{sizes_of}"
+        context = compiler.library(source, "--schedule", schedule).prepare({}).context()
         for keys in (4096, 8192):
             given = {n: numpy.zeros((1, 2, 64 if n in "qp" else keys, VALUES if n == "v" else WIDTH), numpy.float32)
                      for n in "qpkjv"}  # fmt: skip

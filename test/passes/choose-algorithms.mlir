@@ -70,7 +70,7 @@ func.func @unknown(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 // -----
 
 // CHECK-LABEL: func @attention
-// CHECK: attributes {gf.algorithm = "resident", gf.query_block = {{[0-9]+}} : i64}
+// CHECK: attributes {gf.algorithm = "resident", gf.block_scores = 153600 : i64, gf.query_block = {{[0-9]+}} : i64}
 // GIVEN-LABEL: func @attention
 // GIVEN: attributes {gf.algorithm = "naive"}
 func.func @attention(%q: tensor<?x4xf32>) -> tensor<?x4xf32> {
@@ -144,4 +144,45 @@ module attributes {gf.target = {first_cache_bytes = 49152 : i64, second_cache_by
     }
     return
   }
+}
+
+// -----
+
+#row = affine_map<(d0) -> (d0)>
+
+// A block of queries has as many as leave its rows small: a row of scores that nothing else reads
+// becomes that of its powers, one that is read again stays beside it.
+// CHECK-LABEL: func @one_row
+// CHECK: gf.attention {{.*}}gf.query_block = 18 : i64
+func.func @one_row(%q: tensor<?x64xf32>, %k: tensor<8192x64xf32>) -> tensor<?x64xf32> {
+  %y = gf.attention queries(%q : tensor<?x64xf32>) keys(%k : tensor<8192x64xf32>)
+      attributes {gf.algorithm = "resident"} -> tensor<?x64xf32> {
+  ^row(%query: tensor<64xf32>, %key: tensor<8192x64xf32>, %row: index, %position: index):
+    %s = gf.row_scores %query, %key : tensor<64xf32>, tensor<8192x64xf32> -> tensor<8192xf32>
+    %p = gf.row_softmax %s : tensor<8192xf32>
+    %o = gf.row_values %p, %key : tensor<8192xf32>, tensor<8192x64xf32> -> tensor<64xf32>
+    gf.yield %o : tensor<64xf32>
+  }
+  return %y : tensor<?x64xf32>
+}
+
+// CHECK-LABEL: func @two_rows
+// CHECK: gf.attention {{.*}}gf.query_block = 6 : i64
+func.func @two_rows(%q: tensor<?x64xf32>, %k: tensor<8192x64xf32>) -> tensor<?x64xf32> {
+  %y = gf.attention queries(%q : tensor<?x64xf32>) keys(%k : tensor<8192x64xf32>)
+      attributes {gf.algorithm = "resident"} -> tensor<?x64xf32> {
+  ^row(%query: tensor<64xf32>, %key: tensor<8192x64xf32>, %row: index, %position: index):
+    %s = gf.row_scores %query, %key : tensor<64xf32>, tensor<8192x64xf32> -> tensor<8192xf32>
+    %p = gf.row_softmax %s : tensor<8192xf32>
+    %e = tensor.empty() : tensor<8192xf32>
+    %w = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel"]}
+        ins(%p, %s : tensor<8192xf32>, tensor<8192xf32>) outs(%e : tensor<8192xf32>) {
+    ^bb0(%a: f32, %b: f32, %out: f32):
+      %m = arith.mulf %a, %b : f32
+      linalg.yield %m : f32
+    } -> tensor<8192xf32>
+    %o = gf.row_values %w, %key : tensor<8192xf32>, tensor<8192x64xf32> -> tensor<64xf32>
+    gf.yield %o : tensor<64xf32>
+  }
+  return %y : tensor<?x64xf32>
 }

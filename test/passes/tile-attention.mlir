@@ -276,3 +276,34 @@ func.func @step_of_cache(%q: tensor<?x8xf32>, %rows: tensor<1x8xf32>, %cache: te
   }
   return %y : tensor<?x8xf32>
 }
+
+// -----
+
+// With an open number of keys a run finds how many queries a block has: whole tiles of 6, as many
+// as leave the elements of their scores few.
+// CHECK-LABEL: func @many_keys
+// CHECK-SAME: %{{.*}}: tensor<?x8xf32>, %[[K:.*]]: tensor<?x8xf32>
+func.func @many_keys(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  // CHECK-DAG: %[[MOST:.*]] = arith.constant 48 : index
+  // CHECK-DAG: %[[SCORES:.*]] = arith.constant 153600 : index
+  // CHECK-DAG: %[[TILE:.*]] = arith.constant 6 : index
+  // CHECK-DAG: %[[ONE:.*]] = arith.constant 1 : index
+  // CHECK: %[[KEYS:.*]] = tensor.dim %[[K]]
+  // CHECK: %[[SOME:.*]] = arith.maxsi %[[KEYS]], %[[ONE]]
+  // CHECK: %[[FIT:.*]] = arith.divsi %[[SCORES]], %[[SOME]]
+  // CHECK: %[[TILES:.*]] = arith.divui %[[FIT]], %[[TILE]]
+  // CHECK: %[[WHOLE:.*]] = arith.muli %[[TILES]], %[[TILE]]
+  // CHECK: %[[LEAST:.*]] = arith.maxsi %[[WHOLE]], %[[TILE]]
+  // CHECK: %[[ROWS:.*]] = arith.minsi %[[LEAST]], %[[MOST]]
+  // CHECK: scf.for
+  // CHECK: arith.minsi %{{.*}}, %[[ROWS]]
+  %y = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<?x8xf32>)
+      attributes {gf.algorithm = "resident", gf.query_block = 48, gf.block_scores = 153600} -> tensor<?x8xf32> {
+  ^row(%query: tensor<8xf32>, %key: tensor<?x8xf32>, %row: index, %position: index):
+    %s = gf.row_scores %query, %key : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
+    %p = gf.row_softmax %s : tensor<?xf32>
+    %o = gf.row_values %p, %key : tensor<?xf32>, tensor<?x8xf32> -> tensor<8xf32>
+    gf.yield %o : tensor<8xf32>
+  }
+  return %y : tensor<?x8xf32>
+}

@@ -36,6 +36,7 @@ private:
   void makeCopies(Value panel);
   void makeTurned(Value panel);
   void makeTurnedElements(Value panel);
+  void fetchRowsBehind(Value row, Value k);
   SmallVector<Value> loadTurned(Value row, Value k);
 
   KernelBuilder builder;
@@ -140,6 +141,28 @@ SmallVector<Value> PackKernel::loadTurned(Value row, Value k) {
       });
 }
 
+/// Where a line of the cache begins, has that of the rows behind a vector's
+/// fetched: rows that are not in a cache would be waited for one vector's at a
+/// time.
+void PackKernel::fetchRowsBehind(Value row, Value k) {
+  int64_t lineElements = 64 / (element.getIntOrFloatBitWidth() / 8);
+  Value place = builder.remainder(k, builder.index(lineElements));
+  builder.either(
+      builder.compare(arith::CmpIPredicate::eq, place, zero), {},
+      [&] {
+        Value last = builder.subtract(columnCount, builder.index(1));
+        for (int64_t lane = lanes; lane < 2 * lanes; ++lane) {
+          Value from =
+              builder.minimum(builder.add(row, builder.index(lane)), last);
+          memref::PrefetchOp::create(builder, source, ValueRange{from, k},
+                                     /*isWrite=*/false, /*localityHint=*/3,
+                                     /*isDataCache=*/true);
+        }
+        return SmallVector<Value>();
+      },
+      [] { return SmallVector<Value>(); });
+}
+
 /// Rows of the source to columns of a panel, one after another.
 void PackKernel::makeTurnedElements(Value panel) {
   Value first = builder.multiply(panel, builder.index(width));
@@ -175,6 +198,7 @@ void PackKernel::makeTurned(Value panel) {
     builder.loop(zero, termCount, pieceLanes, [&](Value start) {
       // The last piece moves back over the one before.
       Value k = builder.minimum(start, lastStart);
+      fetchRowsBehind(row, k);
       for (auto [i, vector] : llvm::enumerate(loadTurned(row, k))) {
         Value kept = builder.choose(mask, vector, padding);
         vector::StoreOp::create(

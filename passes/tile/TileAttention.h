@@ -209,7 +209,11 @@ private:
   mlir::Value lowerUniform(mlir::Operation *inner);
   mlir::Value firstPacked(const KeptValue &kept);
   mlir::Value pack(const KeptValue &kept, mlir::Value output);
-  mlir::Value packTile(mlir::Value matrix, int64_t along);
+  mlir::Value packTile(mlir::Value matrix, int64_t along,
+                       mlir::OpFoldResult most);
+  mlir::Value multiplyPacked(mlir::Value rows, mlir::Value sum,
+                             mlir::Value output, mlir::Value matrix,
+                             int64_t along);
   mlir::Value multiplyPanels(mlir::Value rows, mlir::Value panels,
                              mlir::Value sum, mlir::Value output,
                              mlir::Value matrix, int64_t along);

@@ -192,6 +192,57 @@ Value AttentionTiling::makeProduct(Value vector, Value matrix, bool alongRows,
       })[0];
 }
 
+/// The same product, some keys of `matrix` at a time, whose panels stay in the
+/// first cache: each is read and packed where it is multiplied. Sums go on
+/// where the keys before left them, so that their bits are those of one
+/// product.
+Value AttentionTiling::multiplyPacked(Value rows, Value sum, Value output,
+                                      Value matrix, int64_t along) {
+  constexpr int64_t someKeys = 256;
+  int64_t width = target.getPanelWidth(getElementTypeOrSelf(matrix));
+  int64_t step = std::max<int64_t>(someKeys - someKeys % width, width);
+  auto partOf = [&](Value whole, int64_t dim, Value at, Value size) -> Value {
+    SmallVector<OpFoldResult> offsets(2, rewriter.getIndexAttr(0));
+    SmallVector<OpFoldResult> sizes =
+        tensor::getMixedSizes(rewriter, loc, whole);
+    offsets[dim] = at;
+    sizes[dim] = size;
+    return tensor::ExtractSliceOp::create(
+        rewriter, loc, whole, offsets, sizes,
+        SmallVector<OpFoldResult>(2, rewriter.getIndexAttr(1)));
+  };
+  Value keys = getSize(rewriter, loc, matrix, 0);
+  bool addsUp = along == 1;
+  if (addsUp && !sum)
+    output = linalg::FillOp::create(rewriter, loc,
+                                    number(getElementTypeOrSelf(output), 0.0),
+                                    output)
+                 .getResult(0);
+  auto loop = scf::ForOp::create(rewriter, loc, constant(0), keys,
+                                 constant(step), output);
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(loop.getBody());
+  Value at = loop.getInductionVar(), whole = loop.getRegionIterArg(0);
+  Value size = least(minus(keys, at), constant(step));
+  Value panels =
+      packTile(partOf(matrix, 0, at, size), along, rewriter.getIndexAttr(step));
+  Value place = addsUp ? whole : partOf(whole, 1, at, size);
+  Value made =
+      LinearOp::create(rewriter, loc, place.getType(),
+                       addsUp ? partOf(rows, 1, at, size) : rows, panels,
+                       /*initial=*/addsUp ? whole : sum, place)
+          .getResult();
+  if (!addsUp) {
+    SmallVector<OpFoldResult> offsets = {rewriter.getIndexAttr(0), at};
+    made = tensor::InsertSliceOp::create(
+        rewriter, loc, made, whole, offsets,
+        tensor::getMixedSizes(rewriter, loc, place),
+        SmallVector<OpFoldResult>(2, rewriter.getIndexAttr(1)));
+  }
+  scf::YieldOp::create(rewriter, loc, made);
+  return loop.getResult(0);
+}
+
 /// The product of rows with panels, or with those that the block makes of its
 /// part of `matrix`, where there is one, if it packs itself.
 Value AttentionTiling::multiplyPanels(Value rows, Value panels, Value sum,
@@ -208,7 +259,8 @@ Value AttentionTiling::multiplyPanels(Value rows, Value panels, Value sum,
                                   /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToStart(choice.thenBlock());
-  scf::YieldOp::create(rewriter, loc, multiply(packTile(matrix, along)));
+  scf::YieldOp::create(rewriter, loc,
+                       multiplyPacked(rows, sum, output, matrix, along));
   rewriter.setInsertionPointToStart(choice.elseBlock());
   scf::YieldOp::create(rewriter, loc, multiply(panels));
   return choice.getResult(0);
@@ -296,7 +348,9 @@ Value AttentionTiling::multiplyValues(RowValuesOp op, Value weights,
         tensor::getMixedSizes(rewriter, loc, tensor);
     SmallVector<OpFoldResult> offsets(sizes.size(), none);
     SmallVector<OpFoldResult> strides(sizes.size(), one);
-    offsets[dim] = getAsOpFoldResult(from);
+    // A slice of nothing may not begin at the end.
+    if (!isConstantIntValue(count, 0))
+      offsets[dim] = getAsOpFoldResult(from);
     sizes[dim] = count;
     return tensor::ExtractSliceOp::create(rewriter, loc, tensor, offsets, sizes,
                                           strides);

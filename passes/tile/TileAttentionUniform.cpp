@@ -230,8 +230,9 @@ Value AttentionTiling::pack(const KeptValue &value, Value output) {
                                        strides);
 }
 
-/// Panels of keys or values of the block at hand.
-Value AttentionTiling::packTile(Value matrix, int64_t along) {
+/// Panels of some keys or values, `most` or fewer.
+Value AttentionTiling::packTile(Value matrix, int64_t along,
+                                OpFoldResult most) {
   Type element = getElementTypeOrSelf(matrix);
   int64_t width = target.getPanelWidth(element);
   auto panelsOf = [&](OpFoldResult size) -> OpFoldResult {
@@ -243,11 +244,11 @@ Value AttentionTiling::packTile(Value matrix, int64_t along) {
                                      rewriter.getIndexAttr(width)};
   // As many as there can be. Not an empty tensor, which might become one with
   // that of the panels before.
-  SmallVector<OpFoldResult> most = sizes;
-  most[along] = along == 0 ? panelsOf(block.mostKeys) : block.mostKeys;
+  SmallVector<OpFoldResult> room = sizes;
+  room[along == 0 ? 0 : 1] = along == 0 ? panelsOf(most) : most;
   SmallVector<int64_t> shape;
   SmallVector<Value> dynamicSizes;
-  dispatchIndexOpFoldResults(most, dynamicSizes, shape);
+  dispatchIndexOpFoldResults(room, dynamicSizes, shape);
   Value whole = bufferization::AllocTensorOp::create(
       rewriter, loc, RankedTensorType::get(shape, element), dynamicSizes);
   Value output = tensor::ExtractSliceOp::create(

@@ -261,9 +261,18 @@ func.func @step_of_cache(%q: tensor<?x8xf32>, %rows: tensor<1x8xf32>, %cache: te
   // CHECK: gf.pack
   // CHECK: scf.for
   // CHECK: scf.if %[[ONE]]
-  // CHECK-NEXT: %[[OWN:.*]] = bufferization.alloc_tensor() : tensor<8x8x64xf32>
-  // CHECK-NEXT: %[[PACKED:.*]] = gf.pack %[[KEYS]] along 0 into %[[OWN]]
-  // CHECK-NEXT: gf.linear %{{.*}}, %[[PACKED]]
+  // CHECK-NEXT: scf.for %[[FROM:.*]] = %c0 to %c512 step %c256 iter_args(%[[SCORES:.*]] =
+  // CHECK: %[[SOME:.*]] = tensor.extract_slice %[[KEYS]][%[[FROM]], 0]
+  // CHECK: bufferization.alloc_tensor() : tensor<4x8x64xf32>
+  // CHECK: %[[PACKED:.*]] = gf.pack %[[SOME]] along 0
+  // CHECK: %[[PLACE:.*]] = tensor.extract_slice %[[SCORES]][0, %[[FROM]]]
+  // CHECK: gf.linear %{{.*}}, %[[PACKED]] outs(%[[PLACE]]
+  // CHECK: } else {
+  // CHECK-NEXT: gf.linear
+  // CHECK: scf.if %[[ONE]]
+  // CHECK: scf.for {{.*}} iter_args(%[[SUM:.*]] =
+  // CHECK: gf.pack %{{.*}} along 1
+  // CHECK: gf.linear %{{.*}} initial(%[[SUM]] : tensor<?x8xf32>) outs(%[[SUM]] : tensor<?x8xf32>)
   // CHECK: } else {
   // CHECK-NEXT: gf.linear
   // CHECK: return

@@ -138,7 +138,8 @@ def test_decoding(compiler, options, lengths):
     assert {done for done, _ in ended} == {False, True} and len(set(ended)) > 7, ended
 
 
-CUTS = [[1] * 16, [5, 0, 11], [16]]
+STEPS = 16
+CUTS = [[1] * STEPS, [5, 0, 11], [STEPS]]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -146,7 +147,7 @@ def test_in_parts(compiler, threads):
     """To the bit what comes at once, in the memory of the states; ranks share the work of a step."""
     library = library_of(compiler)
     prepared(library)
-    expected = in_parts(library.run, [16], 5, fresh(5))
+    expected = in_parts(library.run, [STEPS], 5, fresh(5))
     context = library.context(threads)
     for sizes in CUTS:
         tokens, scores, states = in_parts(context.run, sizes, 5, fresh(5))
@@ -170,10 +171,10 @@ def test_one_by_one(compiler):
     """A sequence that has ended costs the others no bit, nor they it."""
     library = library_of(compiler)
     prepared(library)
-    tokens, scores, states = in_parts(library.run, [16], 5, fresh(5))
+    tokens, scores, states = in_parts(library.run, [STEPS], 5, fresh(5))
     for b in range(5):
         alone = {name: array[b : b + 1] for name, array in fresh(5).items()}
-        found = in_parts(library.run, [9, 7], 1, alone)
+        found = in_parts(library.run, [STEPS - 3, 3], 1, alone)
         numpy.testing.assert_array_equal(found[0][0], tokens[b])
         numpy.testing.assert_array_equal(found[1][0], scores[b])
         for name, array in found[2].items():
@@ -185,8 +186,8 @@ def test_caches_of_its_own(compiler, options):
     library, whole = library_of(compiler, *options, entry="write"), library_of(compiler, *options)
     prepared(library)
     prepared(whole)
-    tokens, _, states = in_parts(whole.run, [16], 5, fresh(5))
-    found = library.run(token=fresh(5)["token"], steps=numpy.zeros(16, "f4"))
+    tokens, _, states = in_parts(whole.run, [STEPS], 5, fresh(5))
+    found = library.run(token=fresh(5)["token"], steps=numpy.zeros(STEPS, "f4"))
     numpy.testing.assert_array_equal(found["tokens"], tokens)
     numpy.testing.assert_array_equal(found["n"], states["n"])
     for b, n in enumerate(found["n"]):
@@ -234,8 +235,8 @@ def test_caches_of_half_floats(compiler, element, lengths):
         prepared(made)
         elements = {i["element"] for i in made.inputs if i["name"] in ("keys", "values")}
         assert elements == {"f32" if made is floats else element}
-    limit = numpy.full(5, 16)
-    tokens, scores, states = in_parts(library.run, [16], 5, fresh(5, kind), limit)
+    limit = numpy.full(5, STEPS)
+    tokens, scores, states = in_parts(library.run, [STEPS], 5, fresh(5, kind), limit)
     if not lengths:
         for sizes in CUTS:
             found = in_parts(library.run, sizes, 5, fresh(5, kind))
@@ -244,11 +245,11 @@ def test_caches_of_half_floats(compiler, element, lengths):
             for name, array in found[2].items():
                 numpy.testing.assert_array_equal(array, states[name], str((name, sizes)))
     tolerance = {"f16": 4e-3, "bf16": 3e-2}[element]
-    found = in_parts(naive.run, [16], 5, fresh(5, kind), limit)
+    found = in_parts(naive.run, [STEPS], 5, fresh(5, kind), limit)
     numpy.testing.assert_array_equal(found[0], tokens)
     numpy.testing.assert_allclose(wide(found[1]), wide(scores), tolerance, tolerance)
     # A first row is computed from no cache.
-    for name, array in in_parts(floats.run, [1], 5, fresh(5), limit // 16)[2].items():
+    for name, array in in_parts(floats.run, [1], 5, fresh(5), limit // STEPS)[2].items():
         if array.ndim > 1:
             row = array[:, :, 0]
             row = to_bf16(row) if element == "bf16" else row.astype(kind)

@@ -251,11 +251,8 @@ struct Checker::Implementation {
 
   //===--- CheckCall.cpp --------------------------------------------------===//
 
-  /// The result of a use of an instance, noted with it.
-  static Item completed(Instance &instance, Item result) {
-    instance.complete |= !result.isError();
-    return result;
-  }
+  /// Uses an instance, and notes with it whether that succeeded.
+  Item useOf(Instance &instance, llvm::function_ref<Item()> use);
 
   struct Callee {
     enum class Kind { None, Ambiguous, Declaration, Function, Layer };

@@ -126,8 +126,9 @@ Item Checker::Implementation::evaluateCall(Body &body,
                                            const CallExpression &call) {
   StringRef name = call.callee.name;
   if (Binding *binding = body.find(name); binding && binding->instance)
-    return completed(*binding->instance,
-                     callInstance(body, *binding->instance, call));
+    return useOf(*binding->instance, [&] {
+      return callInstance(body, *binding->instance, call);
+    });
   Callee callee = resolve(call.callee, body.file);
   bool isRecurrence = callee.kind == Callee::Kind::Function &&
                       (name == "scan" || name == "step");
@@ -201,6 +202,15 @@ Item Checker::Implementation::callDeclaration(Body &body, const Callee &callee,
                                  call.callee, call.range);
   }
   return {};
+}
+
+Item Checker::Implementation::useOf(Instance &instance,
+                                    llvm::function_ref<Item()> use) {
+  size_t errorsBefore = checker.diagnostics.errorCount();
+  Item result = use();
+  instance.complete |= !result.isError() &&
+                       checker.diagnostics.errorCount() == errorsBefore;
+  return result;
 }
 
 Item Checker::Implementation::callInstance(Body &body, Instance &instance,

@@ -70,10 +70,14 @@ bool EntryBuilder::bindDimensions() {
     if (!facts.isDimension(dimension)) {
       std::vector<StringRef> candidates = facts.dimensions;
       llvm::append_range(candidates, leadNames);
-      checks
-          .error(place, "`" + name + "` has no dimension `" + dimension +
-                            "`, given by `--dim`")
-          .suggest(dimension, candidates);
+      Diagnostic &error =
+          checks.error(place, "`" + name + "` has no dimension `" + dimension +
+                                  "`, given by `--dim`");
+      const InputSyntax *input = facts.input(dimension);
+      if (input && !input->type)
+        error.hint("give a setting by `--arg " + dimension + "=...`");
+      else
+        error.suggest(dimension, candidates);
       good = false;
     } else if (value < 0) {
       checks.error(place, "`--dim " + dimension + "=" + Twine(value) +

@@ -131,7 +131,8 @@ Item Checker::Implementation::evaluateRecurrence(Body &body,
   }
   if (!good)
     return {};
-  return completed(*recurrenceCall.instance, recurrence(recurrenceCall));
+  return useOf(*recurrenceCall.instance,
+               [&] { return recurrence(recurrenceCall); });
 }
 
 bool Checker::Implementation::scanOption(RecurrenceCall &call, StringRef name,

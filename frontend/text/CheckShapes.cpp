@@ -79,8 +79,10 @@ Checker::Implementation::dimensionFrom(const Item &item, Body *scope,
   case Number::Kind::RunReal:
     if (checker.options.allowUnknown)
       return Size(newUnknown(textOf(item.range)));
-    error(item.range, "a dimension must be a whole number in every run")
-        .hint("round it: `//` divides and rounds down");
+    // Where the size of an open dimension was asked for, it may be whole.
+    if (reportedOpen.empty())
+      error(item.range, "a dimension must be a whole number in every run")
+          .hint("round it: `//` divides and rounds down");
     return std::nullopt;
   }
   return std::nullopt;

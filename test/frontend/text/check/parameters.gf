@@ -83,3 +83,9 @@ func failed_use(i: i64[T], x: [T, 4]) -> [T, 4] {
   param e: embedding(V, N=4), fc: linear(N=nothing, bias=V)
   return e(i) @ e.weight.T + fc(x) @ fc.weight
 }
+
+func too_large(i: i64[T]) -> [T, 4] {
+  # CHECK: parameters.gf:[[@LINE+1]]:9: error: the parameter `e.weight` [1000000000000000, 4] is too large
+  param e: embedding(V=1_000_000_000_000_000, N=4)
+  return e(i) + e.weight[:1]
+}

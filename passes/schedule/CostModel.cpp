@@ -98,8 +98,9 @@ static bool hasFloats(const RegistersProducts &products) {
 ///   sums:    E / 2 for each product with values of E columns
 ///   scores:  K / 2 for each map, and two more where many operations make
 ///            them; beside 16-bit values K / 4 where some do
-///   powers:  K / 4 for each 16-bit product with values; of f32 two parts of a
-///            step of tensor cores, which is 16 keys
+///   powers:  K / 4 for each 16-bit product with values, and E / 8 of values on
+///            their way where these are more than 128 columns; of f32 two parts
+///            of a step of tensor cores, which is 16 keys
 ///   queries: D / 4 for each of D columns that meets 16-bit keys, else two
 ///            parts of it, as far as there is room beside what the loop carries
 ///            (gf-vectors-to-threads); else they stay in shared memory, where
@@ -124,7 +125,8 @@ static RegistersNeed needOf(const RegistersProducts &products,
                             AttentionBlocks blocks,
                             const TargetDescription &target) {
   constexpr int64_t halfRest = 40, floatRest = 71, mostKept = 100, stages = 2,
-                    partsOfStep = 12, someOperations = 4, manyOperations = 16;
+                    usualColumns = 128, partsOfStep = 12, someOperations = 4,
+                    manyOperations = 16;
   int64_t warps = target.blockThreads / TargetDescription::warpThreads;
   int64_t tiles = llvm::divideCeil(blocks.queries, registerTile * warps);
   int64_t sums = 0, powers = 0, queries = 0, rowBytes = 0, queryBytes = 0;
@@ -133,6 +135,8 @@ static RegistersNeed needOf(const RegistersProducts &products,
   for (const RegistersProducts::Product &value : products.values) {
     sums += value.columns / 2;
     powers += value.bytes > 2 ? registerTile : blocks.keys / 4;
+    if (value.bytes == 2 && value.columns > usualColumns)
+      powers += value.columns / 8;
     if (!value.isShared)
       rowBytes += value.columns * value.bytes;
   }

@@ -33,6 +33,18 @@ static bool isEmpty(Value value) {
   return value.getDefiningOp<tensor::EmptyOp>() != nullptr;
 }
 
+/// Lets slices of nothing begin at 0: as views they may not begin at the end,
+/// where keys that no query sees leave them.
+static void moveEmptySlices(Operation *root) {
+  root->walk([](tensor::ExtractSliceOp slice) {
+    SmallVector<int64_t> offsets(slice.getStaticOffsets());
+    for (auto [offset, size] : llvm::zip(offsets, slice.getStaticSizes()))
+      if (size == 0 && !ShapedType::isDynamic(offset))
+        offset = 0;
+    slice.setStaticOffsets(offsets);
+  });
+}
+
 /// A constant that several operations start from is made anew for each: cheaper
 /// than the copies that they would need, and each may be made in its own
 /// result.
@@ -240,6 +252,7 @@ struct ToBuffers : gatefold::impl::ToBuffersBase<ToBuffers> {
     placing.allowReturnAllocsFromLoops = true;
     if (failed(placeResults(getOperation(), placing)))
       return signalPassFailure();
+    moveEmptySlices(getOperation());
     bufferization::BufferizationState state;
     if (failed(
             bufferization::runOneShotBufferize(getOperation(), options, state)))

@@ -348,9 +348,7 @@ Value AttentionTiling::multiplyValues(RowValuesOp op, Value weights,
         tensor::getMixedSizes(rewriter, loc, tensor);
     SmallVector<OpFoldResult> offsets(sizes.size(), none);
     SmallVector<OpFoldResult> strides(sizes.size(), one);
-    // A slice of nothing may not begin at the end.
-    if (!isConstantIntValue(count, 0))
-      offsets[dim] = getAsOpFoldResult(from);
+    offsets[dim] = getAsOpFoldResult(from);
     sizes[dim] = count;
     return tensor::ExtractSliceOp::create(rewriter, loc, tensor, offsets, sizes,
                                           strides);

@@ -31,3 +31,14 @@ func.func @middle(%memory: memref<1x2x?x3xf32, strided<[?, ?, ?, 1], offset: ?>>
   bufferization.materialize_in_destination %row in restrict writable %also : (tensor<1x2x3xf32>, memref<1x2x3xf32>) -> ()
   return
 }
+
+// A slice of nothing begins at 0: a view may not begin at the end.
+// CHECK-LABEL: func @nothing
+// CHECK: memref.subview %{{.*}}[0, 0] [9, 0] [1, 1]
+func.func @nothing(%memory: memref<9x7xf32>, %to: memref<9x0xf32>) {
+  %x = bufferization.to_tensor %memory restrict : memref<9x7xf32> to tensor<9x7xf32>
+  %some = tensor.cast %x : tensor<9x7xf32> to tensor<9x?xf32>
+  %none = tensor.extract_slice %some[0, 7] [9, 0] [1, 1] : tensor<9x?xf32> to tensor<9x0xf32>
+  bufferization.materialize_in_destination %none in restrict writable %to : (tensor<9x0xf32>, memref<9x0xf32>) -> ()
+  return
+}

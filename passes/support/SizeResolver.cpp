@@ -211,6 +211,24 @@ Value SizeResolver::resolveSize(Value shaped, int64_t dim) {
       });
 }
 
+/// Whether an index is seen to be 0 or more. `levels`: how far it is followed.
+static bool isNonNegative(Value value, unsigned levels = 4) {
+  llvm::APInt number;
+  if (matchPattern(value, m_ConstantInt(&number)))
+    return number.isNonNegative();
+  Operation *op = value.getDefiningOp();
+  if (!op || levels == 0)
+    return false;
+  auto isSeen = [&](Value operand) {
+    return isNonNegative(operand, levels - 1);
+  };
+  if (isa<arith::MaxSIOp>(op))
+    return llvm::any_of(op->getOperands(), isSeen);
+  if (isa<arith::MinSIOp>(op))
+    return llvm::all_of(op->getOperands(), isSeen);
+  return isa<tensor::DimOp, memref::DimOp>(op);
+}
+
 /// The value of an index that is a size, or a bound of it, through operations
 /// that grow with it.
 Value SizeResolver::boundIndex(Value value) {
@@ -232,6 +250,8 @@ Value SizeResolver::boundIndex(Value value) {
     bound = left && right ? builder.clone(*op, mapping)->getResult(0)
             : left        ? left
                           : right;
+  } else if (isa<arith::SubIOp>(op) && isNonNegative(op->getOperand(1))) {
+    bound = boundIndex(op->getOperand(0));
   } else if (isa<arith::AddIOp, arith::MulIOp, arith::MaxSIOp, arith::MaxUIOp,
                  arith::DivUIOp, arith::DivSIOp, arith::CeilDivUIOp,
                  arith::CeilDivSIOp>(op)) {

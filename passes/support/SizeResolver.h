@@ -36,7 +36,8 @@ public:
         indexLeaf(std::move(indexLeaf)) {}
 
   /// Gives for a buffer's size one that is no less, where it is a minimum of
-  /// which only one side is known.
+  /// which only one side is known, what such a size leaves of a known one, or
+  /// that of one of two branches.
   void boundBuffers() { bounds = true; }
 
   /// Notes each overflow of a product or sum that is copied.

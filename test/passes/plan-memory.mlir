@@ -50,6 +50,59 @@ module attributes {gf.description = {dimensions = ["N"], entry = "f", equal = []
 
 // -----
 
+// What is left of a size behind a place that the loop finds is at most all of it.
+#shape = affine_map<()[s0] -> (s0)>
+module attributes {gf.description = {dimensions = ["N"], entry = "f", equal = [], messages = [],
+    tensors = [{name = "x", role = 0 : i64, shape = #shape, type = tensor<?xf32>}]}} {
+  // CHECK-LABEL: func @gatefold_run_entry
+  // CHECK: scf.for
+  // CHECK: %[[FROM:.*]] = arith.maxsi
+  // CHECK: %[[REST:.*]] = arith.subi %{{.*}}, %[[FROM]]
+  // CHECK: memref.view %{{.*}}[%{{.*}}][%[[REST]]] : memref<?xi8> to memref<?xf32>
+  func.func @gatefold_run_entry(%x: memref<?xf32>) {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %two = arith.constant 2 : index
+    %n = memref.dim %x, %zero : memref<?xf32>
+    scf.for %i = %zero to %n step %one {
+      %back = arith.subi %i, %two : index
+      %from = arith.maxsi %back, %zero : index
+      %rest = arith.subi %n, %from : index
+      %part = memref.alloc(%rest) : memref<?xf32>
+      %of_x = memref.subview %x[%from] [%rest] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>
+      linalg.copy ins(%of_x : memref<?xf32, strided<[1], offset: ?>>) outs(%part : memref<?xf32>)
+      linalg.copy ins(%part : memref<?xf32>) outs(%of_x : memref<?xf32, strided<[1], offset: ?>>)
+    }
+    return
+  }
+  // CHECK-LABEL: func @gatefold_arena_bytes
+  // CHECK: %[[SYMBOL:.*]] = llvm.load
+  // CHECK: arith.mulsi_extended %[[SYMBOL]]
+}
+
+// -----
+
+// It may be more than all of it where the place may be negative.
+#shape = affine_map<()[s0] -> (s0)>
+module attributes {gf.description = {dimensions = ["N"], entry = "f", equal = [], messages = [],
+    tensors = [{name = "x", role = 0 : i64, shape = #shape, type = tensor<?xf32>}]}} {
+  func.func @gatefold_run_entry(%x: memref<?xf32>) {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %n = memref.dim %x, %zero : memref<?xf32>
+    // expected-note @+1 {{this is not known before a run}}
+    scf.for %i = %zero to %n step %one {
+      %rest = arith.subi %n, %i : index
+      // expected-error @+1 {{not compiled yet: a buffer whose size depends on data}}
+      %part = memref.alloc(%rest) : memref<?xf32>
+      linalg.copy ins(%part : memref<?xf32>) outs(%part : memref<?xf32>)
+    }
+    return
+  }
+}
+
+// -----
+
 #shape = affine_map<() -> (4)>
 module attributes {gf.description = {dimensions = [], entry = "f", equal = [], messages = [],
     tensors = [{name = "x", role = 0 : i64, shape = #shape, type = tensor<4xindex>}]}} {

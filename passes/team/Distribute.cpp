@@ -63,7 +63,7 @@ private:
                                            const ExtentList &excluded);
   FailureOr<Operation *> emitSections(Sections &sections,
                                       const ExtentList &excluded);
-  Operation *makeSingle(Operation *first);
+  Operation *makeSingle(Operation *first, const ExtentList &excluded);
   Value emitIsWorth(OpBuilder &builder, Location loc, const Tally &tally);
   void describeSteps(Location loc, int64_t barriers);
   bool isWorthSharing(Operation *op);
@@ -242,12 +242,18 @@ FailureOr<Operation *> Distribution::emitSections(Sections &sections,
   return choice.getOperation();
 }
 
-Operation *Distribution::makeSingle(Operation *first) {
+/// With what follows, as far as it is worth no sharing, or cannot be shared.
+Operation *Distribution::makeSingle(Operation *first,
+                                    const ExtentList &excluded) {
   ++alone;
   if (current)
     ++current->barriers;
   return gatefold::makeSingle(
-      first, [&](Operation *op) { return isWorthSharing(op); }, extents);
+      first,
+      [&](Operation *op) {
+        return isWorthSharing(op) && canShare(op, excluded);
+      },
+      extents);
 }
 
 //===----------------------------------------------------------------------===//
@@ -285,7 +291,7 @@ FailureOr<Operation *> Distribution::share(Operation *op,
       /*withElseRegion=*/true);
   choice.getElseBodyBuilder().clone(*op);
   op->moveBefore(choice.thenBlock()->getTerminator());
-  makeSingle(&choice.elseBlock()->front());
+  makeSingle(&choice.elseBlock()->front(), excluded);
   Operation *loop = op;
   int64_t steps = 1;
   if (auto alternated = alternateBuffers(cast<scf::ForOp>(op))) {
@@ -293,7 +299,7 @@ FailureOr<Operation *> Distribution::share(Operation *op,
     replaced.push_back(op);
     loop = alternated->loop;
     steps = 2;
-    makeSingle(alternated->last);
+    makeSingle(alternated->last, excluded);
   }
   Tally tally, *outer = std::exchange(current, &tally);
   LogicalResult done = distributeRegions(loop, excluded);
@@ -382,7 +388,7 @@ LogicalResult Distribution::distribute(Block &block,
     if (op->getNumResults() != 0)
       return op->emitOpError("not compiled yet: it writes memory and has "
                              "results, where several threads execute it");
-    op = makeSingle(op);
+    op = makeSingle(op, excluded);
   }
   return success();
 }

@@ -174,6 +174,21 @@ SmallVector<Axis> gatefold::getAxes(Operation *op, Extents &extents) {
 // Memory
 //===----------------------------------------------------------------------===//
 
+/// Of dimensions that are one in another shape, the one that stands for it:
+/// all others have one index.
+static std::optional<int64_t> findOnly(ArrayRef<int64_t> dims,
+                                       MemRefType type) {
+  std::optional<int64_t> found;
+  for (int64_t dim : dims) {
+    if (dims.size() > 1 && type.getDimSize(dim) == 1)
+      continue;
+    if (found)
+      return std::nullopt;
+    found = dim;
+  }
+  return found;
+}
+
 /// Follows a dimension of a view to its root; false where it is not a plain
 /// range there.
 static bool followToRoot(Value &view, int64_t &dim, int64_t &offset) {
@@ -194,17 +209,23 @@ static bool followToRoot(Value &view, int64_t &dim, int64_t &offset) {
       dim = source;
       view = subview.getSource();
     } else if (auto expand = dyn_cast<memref::ExpandShapeOp>(op)) {
-      // A dimension that is not one of several made of one.
       auto groups = expand.getReassociationIndices();
       int64_t group = llvm::find_if(groups,
                                     [&](const ReassociationIndices &dims) {
                                       return dims.back() >= dim;
                                     }) -
                       groups.begin();
-      if (groups[group].size() != 1)
+      if (findOnly(groups[group], expand.getResultType()) != dim)
         return false;
       dim = group;
       view = expand.getSrc();
+    } else if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op)) {
+      auto only = findOnly(collapse.getReassociationIndices()[dim],
+                           collapse.getSrcType());
+      if (!only)
+        return false;
+      dim = *only;
+      view = collapse.getSrc();
     } else {
       return !isa<ViewLikeOpInterface>(op);
     }

@@ -86,11 +86,26 @@ static bool isElementwise(Operation *op, Value value) {
          });
 }
 
+/// Whether rows get no more than dimensions of one index, as those of a batch
+/// of one do.
+static bool isOfOnes(tensor::ExpandShapeOp expansion) {
+  SmallVector<ReassociationIndices> groups =
+      expansion.getReassociationIndices();
+  auto isOne = [&](int64_t dim) {
+    return expansion.getResultType().getDimSize(dim) == 1;
+  };
+  return llvm::all_of(ArrayRef(groups).drop_back(),
+                      [](const ReassociationIndices &group) {
+                        return group.size() == 1;
+                      }) &&
+         llvm::all_of(ArrayRef(groups.back()).drop_back(), isOne);
+}
+
 /// Fills `gates`; or says why the columns are no gates. Nothing is said where
 /// all columns are read together: they are one gate.
 static std::string findGates(LinearOp product, Gates &gates) {
-  auto type = cast<RankedTensorType>(product.getResult().getType());
-  int64_t last = type.getRank() - 1, total = type.getDimSize(last);
+  int64_t total =
+      cast<RankedTensorType>(product.getResult().getType()).getShape().back();
   std::string different = "its columns are not read in parts of one size";
   bool isReadWhole = false;
   // Whole rows, and what is made of each of their elements.
@@ -98,7 +113,8 @@ static std::string findGates(LinearOp product, Gates &gates) {
   SmallVector<Operation *> users;
   for (unsigned i = 0; i < rows.size(); ++i)
     for (Operation *user : rows[i].getUsers()) {
-      if (!isElementwise(user, rows[i]))
+      auto expansion = dyn_cast<tensor::ExpandShapeOp>(user);
+      if (!isElementwise(user, rows[i]) && !(expansion && isOfOnes(expansion)))
         users.push_back(user);
       else
         for (Value result : user->getResults())
@@ -111,11 +127,11 @@ static std::string findGates(LinearOp product, Gates &gates) {
       isReadWhole = true;
       continue;
     }
-    int64_t size = slice.getResultType().getDimSize(last);
+    int64_t size = slice.getResultType().getShape().back();
     if (gates.size != 0 && gates.size != size)
       return different;
     gates.size = size;
-    if (size == 0 || slice.getStaticOffsets()[last] % size != 0)
+    if (size == 0 || slice.getStaticOffsets().back() % size != 0)
       return different;
   }
   if (gates.size == 0)
@@ -169,11 +185,50 @@ Value Interleaving::makePanels() {
 /// Whether a value is a product with gates, or made of it element by element.
 static bool isOfGates(Value value) {
   Operation *op = value.getDefiningOp();
+  if (auto expansion = dyn_cast_if_present<tensor::ExpandShapeOp>(op))
+    return isOfGates(expansion.getSrc());
   if (auto product = dyn_cast_if_present<LinearOp>(op))
     return product.hasGates();
   auto generic = dyn_cast_if_present<linalg::GenericOp>(op);
   return generic && llvm::any_of(generic.getDpsInputs(), isOfGates);
 }
+
+namespace {
+/// Dimensions of one index before the join of gates, in place of behind it.
+struct MoveExpansion : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto join = op.getSrc().getDefiningOp<tensor::CollapseShapeOp>();
+    if (!join || !isOfGates(join.getSrc()) || !isOfOnes(op))
+      return failure();
+    RankedTensorType type = op.getResultType();
+    int64_t last = type.getRank() - 1;
+    RankedTensorType gates = join.getSrcType();
+    SmallVector<ReassociationIndices> groups = op.getReassociationIndices();
+    groups.push_back({last + 1});
+    SmallVector<int64_t> shape(type.getShape());
+    SmallVector<OpFoldResult> sizes = op.getMixedOutputShape();
+    shape.pop_back();
+    sizes.pop_back();
+    for (int64_t size : gates.getShape().take_back(2)) {
+      shape.push_back(size);
+      sizes.push_back(rewriter.getIndexAttr(size));
+    }
+    Value expanded = tensor::ExpandShapeOp::create(
+        rewriter, op.getLoc(),
+        RankedTensorType::get(shape, type.getElementType()), join.getSrc(),
+        groups, sizes);
+    SmallVector<ReassociationIndices> joined;
+    for (int64_t dim = 0; dim <= last; ++dim)
+      joined.push_back({dim});
+    joined.back().push_back(last + 1);
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, type, expanded,
+                                                         joined);
+    return success();
+  }
+};
+} // namespace
 
 /// What is done element by element with whole rows, done with gates: the join
 /// of a product's gates moves behind it.
@@ -185,6 +240,7 @@ static void moveJoins(func::FuncOp function) {
         return join && isa<linalg::GenericOp>(operand->getOwner()) &&
                isOfGates(join.getSrc());
       });
+  patterns.add<MoveExpansion>(function.getContext());
   // What it writes is a buffer with gates, too.
   tensor::populateFoldTensorEmptyPatterns(patterns);
   (void)applyPatternsGreedily(function, std::move(patterns));

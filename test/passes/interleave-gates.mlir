@@ -72,6 +72,33 @@ func.func @sigmoids(%w: tensor<16x24xf32>, %h: tensor<?x24xf32>, %b: tensor<16xf
 
 // -----
 
+#map = affine_map<(i) -> (i)>
+// One row that is a batch of one: the dimension of one index goes in front of the gates, behind elementwise work, too.
+// CHECK-LABEL: func @one_row
+// REMARK: 2 gates of a step in one product: each panel has 8 columns of each
+func.func @one_row(%w: tensor<16x24xf32>, %h: tensor<24xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>) {
+  %e = tensor.empty() : tensor<1x24x16xf32>
+  %p = gf.pack %w along 0 into %e : tensor<16x24xf32> into tensor<1x24x16xf32> -> tensor<1x24x16xf32>
+  %f = tensor.empty() : tensor<16xf32>
+  // CHECK: %[[Y:.*]] = gf.linear {{.*}} -> tensor<2x8xf32>
+  %y = gf.linear %h, %p outs(%f : tensor<16xf32>) {gf.step} : tensor<24xf32>, tensor<1x24x16xf32> -> tensor<16xf32>
+  // CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%[[Y]] : tensor<2x8xf32>)
+  %s = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%y : tensor<16xf32>) outs(%f : tensor<16xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = math.tanh %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<16xf32>
+  // CHECK: %[[ROW:.*]] = tensor.expand_shape %[[S]] {{\[\[}}0, 1], [2]] output_shape [1, 2, 8]
+  %row = tensor.expand_shape %s [[0, 1]] output_shape [1, 16] : tensor<16xf32> into tensor<1x16xf32>
+  // CHECK: tensor.extract_slice %[[ROW]][0, 0, 0] [1, 1, 8] [1, 1, 1] : tensor<1x2x8xf32> to tensor<1x8xf32>
+  %a = tensor.extract_slice %row[0, 0] [1, 8] [1, 1] : tensor<1x16xf32> to tensor<1x8xf32>
+  // CHECK: tensor.extract_slice %[[ROW]][0, 1, 0] [1, 1, 8]
+  %b = tensor.extract_slice %row[0, 8] [1, 8] [1, 1] : tensor<1x16xf32> to tensor<1x8xf32>
+  return %a, %b : tensor<1x8xf32>, tensor<1x8xf32>
+}
+
+// -----
+
 #map = affine_map<(i, j) -> (i, j)>
 #sum = affine_map<(i, j) -> (i)>
 // A norm reads all gates of a row.

@@ -60,8 +60,14 @@ static std::string describe(Operation *op) {
               [](Operation *) { return "a power of"; })
           .Case<arith::CmpFOp, arith::CmpIOp>(
               [](Operation *) { return "a comparison of"; })
-          .Default(
-              [](Operation *other) { return other->getName().stripDialect(); });
+          .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
+              [](Operation *) { return "a reshape of"; })
+          .Default([](Operation *other) -> StringRef {
+            // Functions have the names that a text gives them.
+            bool isFunction = isa<math::MathDialect>(other->getDialect());
+            return isFunction ? other->getName().stripDialect()
+                              : StringRef("what is made of");
+          });
   return name.ends_with(" of") ? name.str() : (name + " of").str();
 }
 

@@ -122,6 +122,18 @@ func.func @not_linear(%x: tensor<?x?x4xf32>, %w: tensor<4x4xf32>, %h0: tensor<?x
     %next_h = arith.negf %g : tensor<?x4xf32>
     gf.yield %next_h, %h : tensor<?x4xf32>, tensor<?x4xf32>
   }
+  // What a text has no function for is told without the name of the operation.
+  // CHECK: gf.recurrence {{.*}} attributes {gf.algorithm = "steps"
+  %reshaped = gf.recurrence sequences(%x : tensor<?x?x4xf32>) states(%h0 : tensor<?x4xf32>) time_axis 1 {
+  ^step(%x_t: tensor<?x4xf32>, %h: tensor<?x4xf32> loc("h")):
+    // REMARK: :[[# @LINE + 1]]:13: remark: {{.*}}not a linear recurrence: the next "h" holds a reshape of "h"
+    %flat = tensor.collapse_shape %h [[0, 1]] : tensor<?x4xf32> into tensor<?xf32>
+    %first = arith.constant 0 : index
+    %rows = tensor.dim %h, %first : tensor<?x4xf32>
+    %square = tensor.expand_shape %flat [[0, 1]] output_shape [%rows, 4] : tensor<?xf32> into tensor<?x4xf32>
+    %next = arith.addf %square, %x_t : tensor<?x4xf32>
+    gf.yield %next : tensor<?x4xf32>
+  }
   return
 }
 

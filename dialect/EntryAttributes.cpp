@@ -73,13 +73,29 @@ static FailureOr<AffineMap> verifySizes(Attribute attribute, StringRef name,
                 << map.getValue().getNumResults();
     return failure();
   }
-  for (AffineExpr size : map.getValue().getResults())
+  for (AffineExpr size : map.getValue().getResults()) {
     if (auto constant = dyn_cast<AffineConstantExpr>(size))
       if (constant.getValue() < 0) {
         emitError() << "'" << name << "' gives a negative size, "
                     << constant.getValue();
         return failure();
       }
+    // The analyses of such expressions take it for granted.
+    WalkResult divisions = size.walk([&](AffineExpr part) {
+      auto binary = dyn_cast<AffineBinaryOpExpr>(part);
+      if (!binary || part.getKind() == AffineExprKind::Add ||
+          part.getKind() == AffineExprKind::Mul)
+        return WalkResult::advance();
+      auto divisor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+      return divisor && divisor.getValue() < 1 ? WalkResult::interrupt()
+                                               : WalkResult::advance();
+    });
+    if (divisions.wasInterrupted()) {
+      emitError() << "'" << name << "' divides by less than 1, found "
+                  << attribute;
+      return failure();
+    }
+  }
   return map.getValue();
 }
 

@@ -88,15 +88,18 @@ struct Number {
   StringLiteral name;
   int64_t TargetDescription::*value;
   bool isOfGpu = false;
+  int64_t most = int64_t(1) << 40;
 };
 } // namespace
 
+// Code grows with vectors and with tiles of registers, so that a module cannot
+// ask for any size of them.
 static constexpr Number numbers[] = {
-    {"vector_bytes", &TargetDescription::vectorBytes},
-    {"vector_registers", &TargetDescription::vectorRegisters},
+    {"vector_bytes", &TargetDescription::vectorBytes, false, 256},
+    {"vector_registers", &TargetDescription::vectorRegisters, false, 256},
     {"first_cache_bytes", &TargetDescription::firstCacheBytes},
     {"second_cache_bytes", &TargetDescription::secondCacheBytes},
-    {"block_threads", &TargetDescription::blockThreads, true},
+    {"block_threads", &TargetDescription::blockThreads, true, 1024},
     {"multiprocessors", &TargetDescription::multiprocessors, true},
     {"multiprocessor_threads", &TargetDescription::multiprocessorThreads, true},
     {"multiprocessor_registers", &TargetDescription::multiprocessorRegisters,
@@ -131,6 +134,6 @@ TargetDescription TargetDescription::fromModule(ModuleOp module) {
   for (const Number &number : numbers)
     if (auto value = attribute.getAs<IntegerAttr>(number.name))
       description.*number.value =
-          std::clamp<int64_t>(value.getInt(), 8, int64_t(1) << 40);
+          std::clamp<int64_t>(value.getInt(), 8, number.most);
   return description;
 }

@@ -243,3 +243,19 @@ func.func @attribute_of_an_operation() {
   %0 = arith.constant {gf.entry} 1 : index
   return
 }
+
+// -----
+
+// expected-error @+1 {{argument #0: 'gf.shape' divides by less than 1, found affine_map<()[s0] -> (s0 floordiv 0)>}}
+func.func @divided_by_0(%x: tensor<?xf32> {gf.name = "x", gf.shape = affine_map<()[s0] -> (s0 floordiv 0)>})
+    attributes {gf.dimensions = ["B"]} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0: 'gf.at_most' divides by less than 1}}
+func.func @modulo_of_a_negative(%n: tensor<?xi64> {gf.name = "n", gf.at_most = affine_map<()[s0] -> (s0 + s0 mod -2)>})
+    attributes {gf.dimensions = ["B"]} {
+  return
+}

@@ -351,3 +351,16 @@ func.func @running_sum(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %s: memref<?xf3
   }
   return
 }
+
+// -----
+
+// No vector is longer than any processor's, whatever a module says.
+// CHECK-LABEL: func @endless_vectors(
+// CHECK: vector<64xf32>
+// CHECK-NOT: vector<{{[0-9][0-9][0-9]+}}xf32>
+module attributes {gf.target = {vector_bytes = 2147483648 : i64, vector_registers = 2147483648 : i64}} {
+  func.func @endless_vectors(%x: memref<?xf32>, %y: memref<?xf32>) {
+    linalg.exp ins(%x : memref<?xf32>) outs(%y : memref<?xf32>)
+    return
+  }
+}

@@ -15,8 +15,10 @@
 // A row whose scores are all -inf is 0 in both forms: the softmax that is
 // written out replaces the maximum -inf by 0 and the sum 0 by 1, and
 // gf.row_softmax gives 0 to keys with the score -inf. So is a row over no key.
-// No clause restricts the keys: all values are read in both forms, and 0 times
-// a value that is NaN is NaN.
+// No clause restricts the keys: behind a softmax all values are read in both
+// forms, and 0 times a value that is NaN is NaN. Other weights that are 0 for
+// all queries of a block, by comparisons of indices, are left out with their
+// keys, so that what is infinite or NaN there need not reach the result.
 //
 //===----------------------------------------------------------------------===//
 

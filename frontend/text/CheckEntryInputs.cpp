@@ -264,7 +264,7 @@ static Value *findBefore(Value next) {
     return nullptr;
   unsigned states = recurrence->initials.size();
   unsigned outputs = recurrence->results.size() - states;
-  if (next.index < outputs || recurrence->resets)
+  if (next.index < outputs)
     return nullptr;
   Value inner = recurrence->body.results[next.index];
   while (auto *append = llvm::dyn_cast<AppendNode>(inner.node)) {

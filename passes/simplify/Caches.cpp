@@ -23,6 +23,8 @@ static bool isHalf(Type type) {
          isHalfElement(getElementTypeOrSelf(type));
 }
 
+static bool hasHalfBits(Value value, const llvm::SetVector<Value> &caches);
+
 /// Collects what a state is on its way from `from` to `value`; false if it is
 /// made of anything else, or of nothing.
 static bool follow(Value value, Value from, llvm::SetVector<Value> &values) {
@@ -41,11 +43,13 @@ static bool follow(Value value, Value from, llvm::SetVector<Value> &values) {
            follow(loop.getTiedLoopInit(result)->get(), from, values);
   }
   auto recurrence = value.getDefiningOp<RecurrenceOp>();
-  if (!recurrence || result.getResultNumber() < recurrence.getNumOutputs() ||
-      recurrence.getResets())
+  if (!recurrence || result.getResultNumber() < recurrence.getNumOutputs())
     return false;
   unsigned number = result.getResultNumber();
   unsigned state = number - recurrence.getNumOutputs();
+  if (recurrence.getResets() &&
+      !hasHalfBits(recurrence.getResetStates()[state], /*caches=*/{}))
+    return false;
   return follow(recurrence.getYield().getOperand(number),
                 recurrence.getStateArguments()[state], values) &&
          follow(recurrence.getInitials()[state], from, values);
@@ -54,8 +58,6 @@ static bool follow(Value value, Value from, llvm::SetVector<Value> &values) {
 //===----------------------------------------------------------------------===//
 // States of recurrences
 //===----------------------------------------------------------------------===//
-
-static bool hasHalfBits(Value value, const llvm::SetVector<Value> &caches);
 
 /// Whether a number that a body makes is one of 16 bits, in f32 too.
 static bool hasHalfBitsInBody(Value number, linalg::GenericOp body,
@@ -111,8 +113,6 @@ static bool hasHalfBits(Value value, const llvm::SetVector<Value> &caches) {
 
 /// Adds what the states of a recurrence are that lose nothing in 16 bits.
 static void addCaches(RecurrenceOp op, llvm::SetVector<Value> &caches) {
-  if (op.getResets())
-    return;
   for (auto [argument, initial, next, final] :
        llvm::zip(op.getStateArguments(), op.getInitials(),
                  op.getYield().getValues().drop_front(op.getNumOutputs()),
@@ -125,6 +125,11 @@ static void addCaches(RecurrenceOp op, llvm::SetVector<Value> &caches) {
     llvm::SetVector<Value> known = caches;
     known.insert(values.begin(), values.end());
     bool isExact = hasHalfBits(initial, known);
+    if (op.getResets())
+      isExact =
+          isExact && hasHalfBits(op.getResetStates()[argument.getArgNumber() -
+                                                     op.getSequences().size()],
+                                 known);
     for (Value value : values)
       if (auto write = value.getDefiningOp<tensor::InsertSliceOp>())
         isExact = isExact && hasHalfBits(write.getSource(), known);
@@ -189,11 +194,17 @@ bool gatefold::isOfCache(OpOperand &use, const llvm::SetVector<Value> &caches) {
     return llvm::is_contained(loop.getInitArgs(), use.get()) &&
            caches.contains(loop.getTiedLoopResult(&use));
   if (auto recurrence = dyn_cast<RecurrenceOp>(user)) {
-    unsigned first = recurrence.getInitials().getBeginOperandIndex();
-    unsigned number = use.getOperandNumber() - first;
-    return use.getOperandNumber() >= first &&
-           number < recurrence.getInitials().size() &&
-           caches.contains(recurrence.getFinals()[number]);
+    auto numberIn = [&](OperandRange range) -> std::optional<unsigned> {
+      unsigned first = range.getBeginOperandIndex();
+      unsigned number = use.getOperandNumber();
+      if (number < first || number >= first + range.size())
+        return std::nullopt;
+      return number - first;
+    };
+    std::optional<unsigned> state = numberIn(recurrence.getInitials());
+    if (!state)
+      state = numberIn(recurrence.getResetStates());
+    return state && caches.contains(recurrence.getFinals()[*state]);
   }
   if (isa<scf::YieldOp, YieldOp>(user))
     return user->getParentOp()->getNumResults() > use.getOperandNumber() &&

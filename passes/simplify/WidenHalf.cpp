@@ -66,7 +66,8 @@ private:
   LogicalResult widenOperation(Operation *op);
   void widenReturns(func::FuncOp function);
   void widenCall(func::CallOp call);
-  void roundInitial(RecurrenceOp op, unsigned state);
+  void roundOperand(OpOperand &use, Type element);
+  void roundBeginning(RecurrenceOp op, unsigned state);
   void roundRows();
   void extend(Value narrow, llvm::function_ref<bool(OpOperand &)> reads);
   void setType(Value value) {
@@ -107,14 +108,12 @@ void Widening::extend(Value narrow,
   extensions.push_back({extended, narrow});
 }
 
-/// What fills a cache that a recurrence begins with fills one of 16 bits.
-void Widening::roundInitial(RecurrenceOp op, unsigned state) {
-  OpOperand &use =
-      op->getOpOperand(op.getInitials().getBeginOperandIndex() + state);
+/// What fills a cache fills one of 16 bits.
+void Widening::roundOperand(OpOperand &use, Type element) {
   if (isHalf(use.get().getType()))
     return;
-  Location loc = op.getLoc();
-  Type element = getElementTypeOrSelf(op.getStateArguments()[state]);
+  Operation *op = use.getOwner();
+  Location loc = op->getLoc();
   auto fill = use.get().getDefiningOp<linalg::FillOp>();
   builder.setInsertionPoint(op);
   if (!fill) {
@@ -127,13 +126,25 @@ void Widening::roundInitial(RecurrenceOp op, unsigned state) {
   use.set(linalg::FillOp::create(builder, loc, number, empty).getResult(0));
 }
 
+/// What a cache of a recurrence begins with, where a sequence does too.
+void Widening::roundBeginning(RecurrenceOp op, unsigned state) {
+  Type element = getElementTypeOrSelf(op.getStateArguments()[state]);
+  auto round = [&](OperandRange range) {
+    roundOperand(op->getOpOperand(range.getBeginOperandIndex() + state),
+                 element);
+  };
+  round(op.getInitials());
+  if (op.getResets())
+    round(op.getResetStates());
+}
+
 /// What is written into a cache is rounded, and what it begins with; who reads
 /// it extends.
 void Widening::roundRows() {
   for (Value value : caches) {
     if (auto recurrence = value.getDefiningOp<RecurrenceOp>())
-      roundInitial(recurrence, cast<OpResult>(value).getResultNumber() -
-                                   recurrence.getNumOutputs());
+      roundBeginning(recurrence, cast<OpResult>(value).getResultNumber() -
+                                     recurrence.getNumOutputs());
     auto write = value.getDefiningOp<tensor::InsertSliceOp>();
     if (!write || isHalf(write.getSource().getType()))
       continue;

@@ -263,3 +263,39 @@ def test_a_cell_alone_has_its_caches_in_half_floats(compiler):
     library = compiler.library(text, "--entry", "decoder", "--float", "f16", *arguments)
     elements = {i["name"]: i["element"] for i in library.inputs if i["role"] == "state"}
     assert elements["keys"] == elements["values"] == "f16", elements
+
+
+KEEPING = """
+cell keeping(x: [I]) -> [I] {
+  state rows: f16[7, I] = 0.5, n: i64[]
+  rows' = append(rows, x[None], at=n)
+  n' = n + 1
+  return sum(rows', axis=0)
+}
+
+model m(x: [B, 6, 3], first: bool[B, 6]) -> [B, 6, 3] {
+  state rows: f16[B, 7, 3], n: i64[B]
+  param k: keeping()
+  y, (rows', n') = scan(k, x, init=(rows, n), reset=first)
+  return y
+}
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--naive",)], ids=["fast", "naive"])
+def test_caches_of_half_floats_that_begin_again(compiler, options):
+    library = compiler.library(KEEPING, "--float", "f16", *options).prepare({})
+    generator = numpy.random.default_rng(6)
+    x = generator.standard_normal((3, 6, 3)).astype(numpy.float16)
+    first = numpy.array([[False] * 6, [True] + [False] * 5, [False, False, True, False, True, False]])
+    begun = generator.standard_normal((3, 7, 3)).astype(numpy.float16)
+    found = library.run(x=x, first=first, rows=begun, n=numpy.zeros(3, int))
+    for b in range(3):
+        rows, n = begun[b].copy(), 0
+        for t in range(6):
+            if first[b, t]:
+                rows, n = numpy.full((7, 3), 0.5, numpy.float16), 0
+            rows[n], n = x[b, t], n + 1
+            numpy.testing.assert_allclose(found["output"][b, t].astype(float), rows.astype(float).sum(axis=0), 1e-3, 2e-3)
+        assert found["rows"].dtype == numpy.float16
+        numpy.testing.assert_array_equal(found["rows"][b], rows)

@@ -66,6 +66,9 @@ SmallVector<Value> gatefold::valuesReadBy(Operation *op) {
 static LoopSize findSize(Value tensor, int64_t dim) {
   while (true) {
     auto type = cast<RankedTensorType>(tensor.getType());
+    // tensor.dim of a dimension that is not there is valid, and undefined.
+    if (dim < 0 || dim >= type.getRank())
+      return {ShapedType::kDynamic, tensor, dim};
     if (!type.isDynamicDim(dim))
       return {type.getDimSize(dim), {}, 0};
     Operation *op = tensor.getDefiningOp();

@@ -246,3 +246,22 @@ func.func @overwritten(%a: tensor<8xf32>, %sum: tensor<f32>) -> (tensor<8xf32>, 
   } -> tensor<f32>
   return %first, %last : tensor<8xf32>, tensor<f32>
 }
+
+// -----
+
+// The size of no dimension is none that is known.
+// CHECK-LABEL: func @no_dimension(
+// CHECK: linalg.generic
+#map = affine_map<(i, j) -> (i, j)>
+func.func @no_dimension(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %c = arith.constant -1 : index
+  %size = tensor.dim %x, %c : tensor<?x8xf32>
+  %e = tensor.empty(%size) : tensor<?x8xf32>
+  %y = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x8xf32>) outs(%e : tensor<?x8xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
+}

@@ -105,8 +105,8 @@ static bool hasFloats(const RegistersProducts &products) {
 ///            parts of it, as far as there is room beside what the loop carries
 ///            (gf-vectors-to-threads); else they stay in shared memory, where
 ///            those of 16 bits have a place for each step; so have keys of
-///            several maps that are wider than 128. D / 2 for each that is
-///            computed, and parts of steps
+///            several maps that are wider than 128, four with segments. D / 2
+///            for each that is computed, and parts of steps
 ///   state:   the maximum and the sum of each map
 ///   hiding:  where scores beside 16-bit values are hidden or added to, K / 4
 ///            for each such restriction, with addresses, and for each map but
@@ -150,7 +150,7 @@ static RegistersNeed needOf(const RegistersProducts &products,
     else if (isNarrow)
       queries += score.columns / registerTile;
     if (isNarrow && maps > 1 && score.columns > usualColumns)
-      queries += score.columns / registerTile;
+      queries += (products.hasSegments ? 4 : 1) * score.columns / registerTile;
     if (!score.isShared)
       rowBytes += score.columns * score.bytes;
     queryBytes += score.columns * score.bytes;

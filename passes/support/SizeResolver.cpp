@@ -50,7 +50,11 @@ Value SizeResolver::mixed(OpFoldResult size, Location loc) {
 
 Value SizeResolver::size(Value shaped, int64_t dim) {
   auto type = dyn_cast<ShapedType>(shaped.getType());
-  if (type && type.hasRank() && !type.isDynamicDim(dim))
+  bool isRanked = type && type.hasRank();
+  // A dim operation of a dimension that is not there is valid, and undefined.
+  if (isRanked && (dim < 0 || dim >= type.getRank()))
+    return {};
+  if (isRanked && !type.isDynamicDim(dim))
     return arith::ConstantIndexOp::create(builder, shaped.getLoc(),
                                           type.getDimSize(dim));
   auto key = std::make_pair(shaped, dim);

@@ -325,3 +325,20 @@ module attributes {gf.description = {dimensions = [], entry = "f", equal = [], m
     return
   }
 }
+
+// -----
+
+#shape = affine_map<()[s0] -> (s0)>
+module attributes {gf.description = {dimensions = ["N"], entry = "f", equal = [], messages = [],
+    tensors = [{name = "x", role = 0 : i64, shape = #shape, type = tensor<?xf32>}]}} {
+  func.func @gatefold_run_entry(%x: memref<?xf32>) {
+    %minus = arith.constant -1 : index
+    // expected-note @+1 {{this is not known before a run}}
+    %n = memref.dim %x, %minus : memref<?xf32>
+    // expected-error @+1 {{not compiled yet: a buffer whose size depends on data}}
+    %b = memref.alloc(%n) : memref<?xf32>
+    linalg.copy ins(%x : memref<?xf32>) outs(%b : memref<?xf32>)
+    linalg.copy ins(%b : memref<?xf32>) outs(%x : memref<?xf32>)
+    return
+  }
+}

@@ -49,10 +49,11 @@ public:
 
 private:
   using ExtentList = SmallVector<AffineExpr>;
-  /// What the ranks do side by side, and how often they wait for each other.
+  /// What the ranks do side by side, and how often they wait for each other:
+  /// where extents are large enough, and how often more where they are not.
   struct Tally {
     Work shared;
-    int64_t barriers = 0;
+    int64_t barriers = 0, more = 0;
   };
 
   LogicalResult distribute(Block &block, const ExtentList &excluded);
@@ -67,7 +68,7 @@ private:
   Value emitIsWorth(OpBuilder &builder, Location loc, const Tally &tally);
   void describeSteps(Location loc, int64_t barriers);
   bool isWorthSharing(Operation *op);
-  bool canShare(Operation *op, const ExtentList &excluded);
+  bool canShare(Operation *op, const ExtentList &excluded, int64_t least = 2);
 
   func::FuncOp entry;
   Extents extents;
@@ -108,8 +109,10 @@ bool Distribution::isWorthSharing(Operation *op) {
                       }).wasInterrupted();
 }
 
-/// Whether something in a region operation can be cut at all.
-bool Distribution::canShare(Operation *op, const ExtentList &excluded) {
+/// Whether something in a region operation can be cut at all, in `least` parts
+/// where it is known how many there may be.
+bool Distribution::canShare(Operation *op, const ExtentList &excluded,
+                            int64_t least) {
   return op
       ->walk([&](Operation *inner) {
         if (isa<scf::ForallOp>(inner))
@@ -120,7 +123,7 @@ bool Distribution::canShare(Operation *op, const ExtentList &excluded) {
           bool isExcluded = llvm::any_of(axis.extents, [&](AffineExpr extent) {
             auto constant = dyn_cast<AffineConstantExpr>(extent);
             return llvm::is_contained(excluded, extent) ||
-                   (constant && constant.getValue() < 2);
+                   (constant && constant.getValue() < least);
           });
           if (!isExcluded)
             return WalkResult::interrupt();
@@ -174,8 +177,13 @@ FailureOr<Operation *> Distribution::emitGroup(Group &group,
   without.push_back(extent);
   auto constant = dyn_cast<AffineConstantExpr>(extent);
   bool isAlwaysEnough = constant && constant.getValue() >= rates.manyRows;
-  bool hasOther = llvm::any_of(
-      items, [&](Operation *item) { return canShare(item, without); });
+  // As the gates of a cell would be, instead of its units.
+  int64_t parts = 1;
+  if (constant)
+    parts += constant.getValue() / group.getLeastRows();
+  bool hasOther = llvm::any_of(items, [&](Operation *item) {
+    return canShare(item, without, parts + 1);
+  });
   if (isAlwaysEnough || !hasOther) {
     Operation *emitted = group.emit(builder);
     for (Operation *item : items) {
@@ -198,11 +206,13 @@ FailureOr<Operation *> Distribution::emitGroup(Group &group,
   Operation *end = choice.elseBlock()->getTerminator();
   for (Operation *item : items)
     item->moveBefore(end);
-  Tally *outer = std::exchange(current, nullptr);
+  Tally other, *outer = std::exchange(current, &other);
   LogicalResult done = distribute(*choice.elseBlock(), without);
   current = outer;
   if (failed(done))
     return failure();
+  if (current)
+    current->more += std::max<int64_t>(other.barriers + other.more - 1, 0);
   return choice.getOperation();
 }
 
@@ -308,7 +318,7 @@ FailureOr<Operation *> Distribution::share(Operation *op,
     return failure();
   builder.setInsertionPoint(choice);
   if (!holdsLoop)
-    describeSteps(loc, tally.barriers / steps);
+    describeSteps(loc, (tally.barriers + tally.more) / steps);
   if (holdsLoop)
     // What the loops in it do is not known step by step.
     tally = {step, rates.worthSharing / rates.barrier};
@@ -316,7 +326,7 @@ FailureOr<Operation *> Distribution::share(Operation *op,
   return choice.getOperation();
 }
 
-/// Says how often ranks wait for each other in a step that they share.
+/// Says how often ranks wait for each other in a step that they share, at most.
 void Distribution::describeSteps(Location loc, int64_t barriers) {
   remark::analysis(loc,
                    remark::RemarkOpts::name("steps").category("gf-distribute"))

@@ -170,6 +170,8 @@ Item Checker::Implementation::evaluateNext(Body &body,
   StringRef name = expression.name;
   StateSlot *slot = body.state(name);
   if (!slot) {
+    if (!body.undefined.insert(name.str()).second)
+      return {};
     std::vector<StringRef> candidates;
     for (const StateSyntax *state : body.facts.states)
       candidates.push_back(state->name.name);

@@ -104,6 +104,8 @@ void Checker::Implementation::assignNext(Body &body, const Target &target,
   }
   StateSlot *slot = body.state(name);
   if (!slot) {
+    if (!body.undefined.insert(name.str()).second)
+      return;
     std::vector<StringRef> candidates;
     for (const StateSyntax *state : body.facts.states)
       candidates.push_back(state->name.name);

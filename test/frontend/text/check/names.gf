@@ -123,3 +123,11 @@ cell cell_of_names(x: [M]) -> [H] {
   h' = w @ x
   return h'
 }
+
+cell no_state(x: [M]) -> [M] {
+  state g: [M]
+  # CHECK: names.gf:[[@LINE+1]]:13: error: `hh` is not defined
+  g' = tanh(hh + x)
+  hh' = g'
+  return hh'
+}

@@ -36,9 +36,11 @@ static TransposeOp findReader(OpResult result, int64_t leadRank) {
       return {};
     found = transpose;
   }
+  // What a block writes stays together, numbers of queries too.
+  int64_t last = cast<RankedTensorType>(result.getType()).getRank() - 1;
   if (found)
-    for (auto [dim, from] : llvm::enumerate(found.getPermutation()))
-      if (int64_t(dim) > leadRank && from != int64_t(dim))
+    for (int64_t dim = std::min(leadRank + 1, last); dim <= last; ++dim)
+      if (found.getPermutation()[dim] != dim)
         return {};
   return found;
 }

@@ -68,3 +68,23 @@ func.func @copies(%q: tensor<?x2x8xf32>, %k: tensor<2x8x?xf32>) -> (tensor<2x?x8
   %merged = linalg.transpose ins(%y : tensor<2x?x8xf32>) outs(%e : tensor<?x2x8xf32>) permutation = [1, 0, 2]
   return %y, %qt, %merged : tensor<2x?x8xf32>, tensor<2x?x8xf32>, tensor<?x2x8xf32>
 }
+
+// -----
+
+// Numbers of queries would be written one by one.
+// CHECK-LABEL: func @numbers
+func.func @numbers(%q: tensor<2x?x8xf32>, %k: tensor<2x?x8xf32>) -> tensor<?x2xf32> {
+  // CHECK: %[[Y:[0-9]+]] = scf.for {{.*}} -> (tensor<2x?xf32>)
+  // CHECK: linalg.transpose ins(%[[Y]] :
+  %c1 = arith.constant 1 : index
+  %t = tensor.dim %q, %c1 : tensor<2x?x8xf32>
+  %y = gf.attention queries(%q : tensor<2x?x8xf32>) keys(%k : tensor<2x?x8xf32>) attributes {gf.algorithm = "resident", gf.query_block = 24} -> tensor<2x?xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %row: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
+    %p, %l = gf.row_softmax %s : tensor<?xf32>, tensor<f32>
+    gf.yield %l : tensor<f32>
+  }
+  %e = tensor.empty(%t) : tensor<?x2xf32>
+  %turned = linalg.transpose ins(%y : tensor<2x?xf32>) outs(%e : tensor<?x2xf32>) permutation = [1, 0]
+  return %turned : tensor<?x2xf32>
+}

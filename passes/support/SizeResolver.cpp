@@ -216,19 +216,26 @@ Value SizeResolver::resolveSize(Value shaped, int64_t dim) {
 }
 
 /// Whether an index is seen to be 0 or more. `levels`: how far it is followed.
-static bool isNonNegative(Value value, unsigned levels = 4) {
+static bool isNonNegative(Value value, unsigned levels = 8) {
   llvm::APInt number;
   if (matchPattern(value, m_ConstantInt(&number)))
     return number.isNonNegative();
-  Operation *op = value.getDefiningOp();
-  if (!op || levels == 0)
+  if (levels == 0)
     return false;
   auto isSeen = [&](Value operand) {
     return isNonNegative(operand, levels - 1);
   };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && value == loop.getInductionVar() &&
+           isSeen(loop.getLowerBound());
+  }
+  Operation *op = value.getDefiningOp();
   if (isa<arith::MaxSIOp>(op))
     return llvm::any_of(op->getOperands(), isSeen);
-  if (isa<arith::MinSIOp>(op))
+  // What sizes are computed with stays far from overflow.
+  if (isa<arith::MinSIOp, arith::AddIOp, arith::MulIOp, arith::DivSIOp,
+          arith::DivUIOp>(op))
     return llvm::all_of(op->getOperands(), isSeen);
   return isa<tensor::DimOp, memref::DimOp>(op);
 }

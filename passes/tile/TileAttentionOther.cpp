@@ -87,21 +87,34 @@ Value AttentionTiling::liftReshape(Operation *inner, Value source) {
       .Case([&](tensor::ExpandShapeOp reshape) -> Value {
         SmallVector<OpFoldResult> sizes = {block.rows};
         std::optional<int64_t> keyDim = body.getKeyDim(reshape.getResult());
+        // Something of each query that stands for the only key: a block may
+        // have none.
+        bool makesKey = cutsKeys && keyDim && !body.getKeyDim(reshape.getSrc());
         for (auto [dim, size] : llvm::enumerate(reshape.getMixedOutputShape()))
-          sizes.push_back(cutsKeys && keyDim == int64_t(dim) ? block.columns
-                                                             : valueOf(size));
-        SmallVector<int64_t> shape;
-        for (OpFoldResult size : sizes)
-          shape.push_back(
-              getConstantIntValue(size).value_or(ShapedType::kDynamic));
+          sizes.push_back(cutsKeys && !makesKey && keyDim == int64_t(dim)
+                              ? block.columns
+                              : valueOf(size));
+        auto typeOf = [&]() {
+          SmallVector<int64_t> shape;
+          for (OpFoldResult size : sizes)
+            shape.push_back(
+                getConstantIntValue(size).value_or(ShapedType::kDynamic));
+          return RankedTensorType::get(shape, getElementTypeOrSelf(source));
+        };
         auto groups = shifted(reshape.getReassociationIndices());
         if (groups.size() == 1)
           for (int64_t dim = 1, e = sizes.size(); dim < e; ++dim)
             groups[0].push_back(dim);
-        return tensor::ExpandShapeOp::create(
-            rewriter, loc,
-            RankedTensorType::get(shape, getElementTypeOrSelf(source)), source,
-            groups, sizes);
+        Value view = tensor::ExpandShapeOp::create(rewriter, loc, typeOf(),
+                                                   source, groups, sizes);
+        if (!makesKey)
+          return view;
+        sizes[*keyDim + 1] = block.columns;
+        return tensor::ExtractSliceOp::create(
+            rewriter, loc, typeOf(), view,
+            SmallVector<OpFoldResult>(sizes.size(), rewriter.getIndexAttr(0)),
+            sizes,
+            SmallVector<OpFoldResult>(sizes.size(), rewriter.getIndexAttr(1)));
       })
       .Case([&](tensor::CollapseShapeOp reshape) -> Value {
         auto groups = shifted(reshape.getReassociationIndices());

@@ -173,3 +173,39 @@ def test_inputs_of_no_width(compiler, options):
         for t in range(time):
             expected = 0.5 * expected + y[:, t]
             numpy.testing.assert_allclose(found["g"][:, t], expected, rtol=1e-5, atol=1e-6)
+
+
+ONE_KEY = """
+attention centred(q: [T, D], k: [S, D], v: [S, 2]) -> [T, 2] {
+  s = q @ k.T
+  return softmax(s - sum(where(visible, s, 0), axis=1, keep=true)) @ v
+}
+model m(q: [B, 4, T, 3], k: [B, 2, S, 3], v: [B, 2, S, 2], n: i64[B]) -> [B, 4, T, 2] {
+  return centred(q, k, v, gqa=true, causal=true, offset=n)
+}
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--naive",)])
+def test_a_key_that_is_known_to_be_the_only_one(compiler, options):
+    """It is seen by its query, or by none."""
+    library = compiler.library(ONE_KEY, "--dim", "T=1,S=1", *options).prepare({})
+    generator = numpy.random.default_rng(3)
+    q, k, v = (generator.normal(size=(3, *shape)).astype("f4") for shape in ((4, 1, 3), (2, 1, 3), (2, 1, 2)))
+    found = library.run(q=q, k=k, v=v, n=numpy.array([0, -1, 2]))["output"]
+    expected = v.repeat(2, axis=1) * numpy.array([1, 0, 1])[:, None, None, None]
+    numpy.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("options", [(), ("--schedule", "attention.query_block=3"), ("--naive",)])
+def test_keys_that_are_known_to_be_out_of_reach(compiler, options):
+    text = """
+import attention
+model m(q: [B, T, 4], k: [B, S, 4], v: [B, S, 5]) -> [B, T, 5] {
+  return dot_product(q, k, v, causal=true, window=(0, 0), offset=2*T)
+}
+"""
+    library = compiler.library(text, "--dim", "S=7,T=9", *options).prepare({})
+    nothing = numpy.full((2, 7, 5), numpy.nan, "f4")
+    found = library.run(q=numpy.ones((2, 9, 4), "f4"), k=nothing[:, :, :4], v=nothing)["output"]
+    assert found.shape == (2, 9, 5) and (found == 0).all()

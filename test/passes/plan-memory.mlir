@@ -92,7 +92,8 @@ module attributes {gf.description = {dimensions = ["N"], entry = "f", equal = []
     %n = memref.dim %x, %zero : memref<?xf32>
     // expected-note @+1 {{this is not known before a run}}
     scf.for %i = %zero to %n step %one {
-      %rest = arith.subi %n, %i : index
+      %before = arith.subi %i, %one : index
+      %rest = arith.subi %n, %before : index
       // expected-error @+1 {{not compiled yet: a buffer whose size depends on data}}
       %part = memref.alloc(%rest) : memref<?xf32>
       linalg.copy ins(%part : memref<?xf32>) outs(%part : memref<?xf32>)

@@ -136,8 +136,12 @@ LogicalResult Importer::importFunction(mlir::ModuleOp module) {
 
   b.setLoc(module.getLoc());
   b.setInsertionPointToEnd(module.getBody());
-  function = mlir::func::FuncOp::create(b, program.name,
-                                        b.getFunctionType(inputs, results));
+  // Functions that later phases add are gatefold_NAME.
+  std::string name = program.name;
+  if (llvm::StringRef(name).starts_with("gatefold_"))
+    name.insert(0, "_");
+  function =
+      mlir::func::FuncOp::create(b, name, b.getFunctionType(inputs, results));
   mlir::Block *entry = function.addEntryBlock();
   for (auto [argument, location] : llvm::zip(entry->getArguments(), locations))
     argument.setLoc(location);
@@ -245,7 +249,8 @@ LogicalResult Importer::setAttributes() {
                         equality.right.str() + " when a run starts",
                     "give what they are divided by: `--dim NAME=SIZE`");
     maps.push_back(mlir::AffineMapAttr::get(affineMap({left, right})));
-    messages.push_back(b.getStringAttr(equality.message));
+    messages.push_back(
+        b.getStringAttr(failureAt(equality.range, equality.message)));
   }
   maps.insert(maps.begin(), divisors.begin(), divisors.end());
   messages.insert(messages.begin(), divisorMessages.begin(),

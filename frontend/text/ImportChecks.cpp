@@ -24,8 +24,11 @@ namespace linalg = mlir::linalg;
 namespace tensor = mlir::tensor;
 
 std::string Importer::failureAt(const Node &node, const llvm::Twine &what) {
+  return failureAt(node.trace.place, what);
+}
+
+std::string Importer::failureAt(Range range, const llvm::Twine &what) {
   Sources &sources = diagnostics.getSources();
-  Range range = node.trace.place;
   if (range.file >= sources.size())
     return what.str();
   // The message is part of the compiled model: no folder of this machine.

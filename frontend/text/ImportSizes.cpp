@@ -277,8 +277,8 @@ LogicalResult Importer::requireNonNegative(const Node &node,
                     "`max(.., 0)` is none below 0");
     equalities.push_back(mlir::AffineMapAttr::get(
         affineMap({quotient, b.getAffineConstantExpr(0)})));
-    equalityMessages.push_back(
-        b.getStringAttr("the size " + resolved.str() + " is negative"));
+    equalityMessages.push_back(b.getStringAttr(
+        failureAt(node, "the size " + resolved.str() + " is negative")));
   }
   return success();
 }

@@ -143,6 +143,7 @@ private:
   };
   /// WHAT with the place of the node in front.
   std::string failureAt(const Node &node, const llvm::Twine &what);
+  std::string failureAt(Range range, const llvm::Twine &what);
   /// Whether any of them is true, for each index of the first `kept`
   /// dimensions.
   mlir::Value anyOf(mlir::Value bools, unsigned kept);

@@ -110,8 +110,8 @@ def test_names_become_identifiers(small):
 
 
 def test_no_name_is_one_of_the_runtime(tmp_path):
-    """`gatefold_create`, `gatefold_context_create` are the runtime's own functions."""
-    for name in ("gatefold", "gatefold_context"):
+    """`gatefold_create` and `gatefold_context_create` are the runtime's own functions, phases add `gatefold_sizes`."""
+    for name in ("gatefold", "gatefold_context", "gatefold_sizes"):
         text = write(tmp_path / f"{name}.gf", SMALL.replace("small", name))
         path = tmp_path / f"lib{name}.so"
         out = gatefold("compile", text, "-o", path).out

@@ -20,6 +20,6 @@ model tagger(tokens: i64[B, T], lengths: i64[B], extra: [2*T + 1]) -> (y: [B, T,
 # CHECK-SAME: -> (tensor<?x?x8xf32> {gf.name = "y"
 # CHECK-SAME: gf.name = "total"
 # CHECK-SAME: gf.state
-# CHECK-SAME: attributes {gf.dimensions = ["B", "T"], gf.entry, gf.equal = [#[[NOT_EMPTY]]], gf.equal_messages = ["index 0 is out of range for a size of T"]}
+# CHECK-SAME: attributes {gf.dimensions = ["B", "T"], gf.entry, gf.equal = [#[[NOT_EMPTY]]], gf.equal_messages = ["entry.gf:9:74: index 0 is out of range for a size of T"]}
 # CHECK-DAG: gf.parameter "embed.weight" : tensor<100x8xf32>
 # CHECK-DAG: gf.parameter "gain" initial 1.000000e+00 : tensor<8xf32>

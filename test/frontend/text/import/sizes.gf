@@ -18,6 +18,6 @@ model sizes(x: [B, T, 4], y: [B, S, 4]) -> (a: [B, T - 3, 4], b: [B, T + S, 4], 
 # CHECK-SAME: gf.name = "b", gf.shape = #[[B]]
 # CHECK-SAME: gf.dimensions = ["B", "T", "S"]
 # CHECK-SAME: gf.equal = [#[[LENGTH]], #[[SIZE]]]
-# CHECK-SAME: gf.equal_messages = ["`conv1d`: a length of T is less than the kernel's reach of 4", "the size T - 3 is negative"]
+# CHECK-SAME: gf.equal_messages = ["sizes.gf:8:10: `conv1d`: a length of T is less than the kernel's reach of 4", "sizes.gf:8:10: the size T - 3 is negative"]
 # CHECK: arith.minsi
 # CHECK: tensor.extract_slice

@@ -10,7 +10,7 @@ model fixed(x: [B, C]) -> [B] {
 }
 # FIXED: func.func @fixed(
 # FIXED-SAME: -> (tensor<?xf32> {{{[^}]*}}}, tensor<?x4xf32> {gf.name = "c"
-# FIXED-SAME: gf.equal_messages = ["`c'` is [B, C], expected the shape of its state, [B, 4]"]
+# FIXED-SAME: gf.equal_messages = ["states.gf:8:3: `c'` is [B, C], expected the shape of its state, [B, 4]"]
 # FIXED: tensor.cast %{{.*}} : tensor<?x?xf32> to tensor<?x4xf32>
 
 model open(x: [B, 4]) -> [B] {

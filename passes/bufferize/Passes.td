@@ -18,6 +18,11 @@ def ToBuffers : Pass<"gf-to-buffers", "::mlir::ModuleOp"> {
     that the destination is written at the end while they are still needed; so each
     operation gets a fill of its own, and what is shared otherwise stays apart.
 
+    What was to be computed in a destination may need memory of its own after all: two
+    parts of a slot of a sequence, say, of which one is read later. That memory begins
+    undefined; what the destination holds is not copied to it, since nobody may have
+    written it.
+
     ```mlir
     %e = tensor.empty(%n) : tensor<?xf32>
     %y = linalg.exp ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>)

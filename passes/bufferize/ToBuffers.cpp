@@ -9,6 +9,7 @@
 #include "dialect/BufferizableInterface.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/Bufferize.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "mlir/Dialect/ControlFlow/Transforms/BufferizableOpInterfaceImpl.h"
@@ -149,10 +150,22 @@ static bool isUsedAfter(Value value, Operation *op) {
   });
 }
 
+/// The operands of `user` that begin as `empty`.
+static SmallVector<OpOperand *> usesIn(Operation *user, tensor::EmptyOp empty) {
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &operand : user->getOpOperands())
+    if (operand.get() == empty.getResult())
+      uses.push_back(&operand);
+  return uses;
+}
+
 /// Computes results in their destination where they begin as tensor.empty.
+/// Adds to `undefined` the operands that begin as the destination now: what it
+/// holds means nothing to them.
 static LogicalResult
 placeResults(Operation *root,
-             const bufferization::OneShotBufferizationOptions &options) {
+             const bufferization::OneShotBufferizationOptions &options,
+             SmallVectorImpl<OpOperand *> &undefined) {
   IRRewriter rewriter(root->getContext());
   separateFills(rewriter, root);
   separateEmpties(rewriter, root);
@@ -161,15 +174,41 @@ placeResults(Operation *root,
     return failure();
   return bufferization::eliminateEmptyTensors(
       rewriter, root, state,
-      [](RewriterBase &builder, SubsetInsertionOpInterface insertion,
-         tensor::EmptyOp empty, Operation *user) -> Value {
+      [&](RewriterBase &builder, SubsetInsertionOpInterface insertion,
+          tensor::EmptyOp empty, Operation *user) -> Value {
         Value source = insertion.getSourceOperand().get();
         if (isa<bufferization::MaterializeInDestinationOp>(insertion) &&
             (!belongsTo(source, empty, user) || isUsedAfter(source, insertion)))
           return {};
-        return bufferization::buildSubsetExtraction(builder, insertion, empty,
-                                                    user);
+        Value destination = bufferization::buildSubsetExtraction(
+            builder, insertion, empty, user);
+        if (destination)
+          llvm::append_range(undefined, usesIn(user, empty));
+        return destination;
       });
+}
+
+/// Where the analysis keeps an operand apart from its destination after all,
+/// as one that is read while the destination is written again, it begins as new
+/// memory. Upstream would copy what the destination holds, which nobody may
+/// have written.
+static void dropUndefinedCopies(ArrayRef<OpOperand *> undefined) {
+  for (OpOperand *operand : undefined) {
+    Value begin = operand->get();
+    if (auto cast = begin.getDefiningOp<tensor::CastOp>())
+      begin = cast.getSource();
+    auto made = begin.getDefiningOp<bufferization::AllocTensorOp>();
+    if (!made || !made.getCopy())
+      continue;
+    IRRewriter rewriter(made);
+    SmallVector<Value> sizes;
+    for (auto [dim, size] : llvm::enumerate(made.getType().getShape()))
+      if (ShapedType::isDynamic(size))
+        sizes.push_back(tensor::DimOp::create(rewriter, made.getLoc(),
+                                              made.getCopy(), dim));
+    rewriter.replaceOpWithNewOp<bufferization::AllocTensorOp>(
+        made, made.getType(), sizes);
+  }
 }
 
 /// Which dimension of the source each dimension of a view is.
@@ -250,12 +289,17 @@ struct ToBuffers : gatefold::impl::ToBuffersBase<ToBuffers> {
     };
     bufferization::OneShotBufferizationOptions placing;
     placing.allowReturnAllocsFromLoops = true;
-    if (failed(placeResults(getOperation(), placing)))
+    SmallVector<OpOperand *> undefined;
+    if (failed(placeResults(getOperation(), placing, undefined)))
       return signalPassFailure();
     moveEmptySlices(getOperation());
+    // The two halves of runOneShotBufferize.
     bufferization::BufferizationState state;
     if (failed(
-            bufferization::runOneShotBufferize(getOperation(), options, state)))
+            bufferization::insertTensorCopies(getOperation(), options, state)))
+      return signalPassFailure();
+    dropUndefinedCopies(undefined);
+    if (failed(bufferization::bufferizeOp(getOperation(), options, state)))
       return signalPassFailure();
     separateDroppedDimensions(getOperation());
   }

@@ -135,3 +135,60 @@ def test_steps(tmp_path, element):
         assert end.tobytes() == last.tobytes()
         stepped, _ = compute(x[:, 0], start, 2, STEP)
         assert stepped.tobytes() == numpy.ascontiguousarray(whole[:, 0]).tobytes()
+
+
+DECODER = """
+cell decoder(y: [8]) -> [11] {
+  state s: [8], context: [8]
+  param v: [8, 8], out: [11, 16]
+  s' = tanh(y + context + s)
+  context' = v @ s'
+  return out @ concat(s', context')
+}
+
+cell recorder(y: [8]) -> [16] {
+  state both: [16], o: [8]
+  param v: [8, 16]
+  o' = tanh(y + o)
+  both' = concat(tanh(v @ both), o')
+  return both'
+}
+
+model m(x: [B, T, 8]) -> (y: [B, T, 11], both: [B, T, 16]) {
+  param first: decoder(), second: recorder()
+  y, _ = scan(first, x)
+  both, _ = scan(second, x)
+  return y, both
+}
+"""
+
+
+def decoder_reference(x, weights):
+    v, out, u = (weights[name] for name in ("first.v", "first.out", "second.v"))
+    s = context = o = numpy.zeros((len(x), 8))
+    both = numpy.zeros((len(x), 16))
+    outputs, records = [], []
+    for step in range(x.shape[1]):
+        s = numpy.tanh(x[:, step] + context + s)
+        context = s @ v.T
+        outputs.append(numpy.concatenate([s, context], axis=1) @ out.T)
+        o = numpy.tanh(x[:, step] + o)
+        both = numpy.concatenate([numpy.tanh(both @ u.T), o], axis=1)
+        records.append(both)
+    return numpy.stack(outputs, axis=1), numpy.stack(records, axis=1)
+
+
+def test_states_side_by_side_in_a_sequence(tmp_path):
+    """Nothing of a sequence is read before a step has written it."""
+    generator = numpy.random.default_rng(11)
+    shapes = {"first.v": (8, 8), "first.out": (11, 16), "second.v": (8, 16)}
+    weights = {
+        name: generator.uniform(-0.3, 0.3, shape).astype(numpy.float32)
+        for name, shape in shapes.items()
+    }
+    x = generator.standard_normal((3, 4, 8)).astype(numpy.float32)
+    run(tmp_path, DECODER, weights, {"x": x}, "--threads", "2")
+    rtol, atol = TOLERANCES["f32"]
+    for name, expected in zip(("y", "both"), decoder_reference(x, weights), strict=True):
+        found = numpy.load(tmp_path / "out" / f"{name}.npy")
+        numpy.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)

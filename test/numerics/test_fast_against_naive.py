@@ -101,6 +101,33 @@ model m(x: [B, T, {width}], lengths: i64[B]) -> [B, T, {2 * width}] {{
     compare(compiler, text)
 
 
+def test_states_side_by_side(compiler):
+    """New states go together into a sequence, of which a product is computed behind the steps, or that is
+    the result; and one of them is a part of another state."""
+    text = """cell decoder(y: [8]) -> [11] {
+  state s: [8], context: [8]
+  param v: [8, 8], out: [11, 16]
+  s' = tanh(y + context + s)
+  context' = v @ s'
+  return out @ concat(s', context')
+}
+cell recorder(y: [8]) -> [16] {
+  state both: [16], o: [8]
+  param v: [8, 16]
+  o' = tanh(y + o)
+  both' = concat(tanh(v @ both), o')
+  return both'
+}
+model m(x: [B, T, 8]) -> (y: [B, T, 11], both: [B, T, 16]) {
+  param first: decoder(), second: recorder()
+  y, _ = scan(first, x)
+  both, _ = scan(second, x)
+  return y, both
+}
+"""
+    compare(compiler, text)
+
+
 # What each takes beside q, k and v, and what it is called with.
 EXTRA = {
     "additive": ("w: [16]", "w"),

@@ -12,6 +12,7 @@
 #include "passes/tile/ResultSizes.h"
 #include "passes/tile/RowOperations.h"
 #include "passes/tile/Slices.h"
+#include "passes/tile/TileLinear.h"
 
 namespace gatefold {
 #define GEN_PASS_DEF_LOWERATTENTION
@@ -369,7 +370,8 @@ struct LowerAttention : gatefold::impl::LowerAttentionBase<LowerAttention> {
     });
     IRRewriter rewriter(&getContext());
     for (AttentionOp op : attentions) {
-      if (failed(AttentionLowering(op, rewriter).run()))
+      if (failed(markingProducts(
+              op, [&] { return AttentionLowering(op, rewriter).run(); })))
         return signalPassFailure();
       ++attentionsLowered;
     }

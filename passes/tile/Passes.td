@@ -219,7 +219,8 @@ def TileLinear : Pass<"gf-tile-linear", "::mlir::func::FuncOp"> {
     in each run, sums over one operand alone, integers. `gf.tile = WIDTH` on a product says
     instead what it is to be: panels of this width, or with 0 a plain loop; `panel-width`
     (of the driver, `--schedule product.panel_width=WIDTH`) says it of every product, above
-    what they say. Products within an attention keep the width of the target.
+    what they say. Products within an attention, marked `gf.attention_product`, keep what
+    suits the target: sizes of theirs may depend on data.
   }];
   let options = [
     Option<"panelWidth", "panel-width", "int64_t", /*default=*/"-1",

@@ -13,6 +13,7 @@
 #include "passes/tile/Passes.h"
 #include "passes/tile/TileAttentionOnline.h"
 #include "passes/tile/TileAttentionRegisters.h"
+#include "passes/tile/TileLinear.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -43,7 +44,8 @@ struct TileAttention : gatefold::impl::TileAttentionBase<TileAttention> {
           transposed.insert(transpose);
     IRRewriter rewriter(&getContext());
     for (AttentionOp op : attentions)
-      if (failed(tile(op, rewriter, target)))
+      if (failed(
+              markingProducts(op, [&] { return tile(op, rewriter, target); })))
         return signalPassFailure();
     for (linalg::TransposeOp transpose : transposed)
       readBehindTransposition(transpose, rewriter);

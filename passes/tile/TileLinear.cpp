@@ -109,7 +109,7 @@ void TileLinear::lower(IRRewriter &rewriter, LinalgOp op,
                    " times"};
   if (auto given = op->getAttrOfType<IntegerAttr>(tileName))
     form = {given.getInt(), "as its gf.tile says"};
-  if (panelWidth >= 0)
+  if (panelWidth >= 0 && !op->hasAttr(attentionProductName))
     form = {panelWidth, "as the schedule says"};
   if (form.panelWidth < 0 || form.panelWidth > mostPanelWidth) {
     op->emitError("expected a width of panels from 0 to ")

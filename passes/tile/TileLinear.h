@@ -40,8 +40,20 @@ struct Contraction {
   int64_t count(llvm::ArrayRef<unsigned> loops) const;
 };
 
+/// Attribute of a sum of products, without a value: it is a part of an
+/// attention. Its sizes may be those that a query sees, so that the target
+/// alone decides whether it is packed.
+inline constexpr llvm::StringLiteral attentionProductName =
+    "gf.attention_product";
+
 /// Whether the operation sums products of two tensors.
 bool isProductSum(mlir::linalg::LinalgOp op);
+
+/// Lowers an attention by `lower`, and marks the sums of products that stand in
+/// its place then.
+llvm::LogicalResult
+markingProducts(AttentionOp op,
+                llvm::function_ref<llvm::LogicalResult()> lower);
 
 /// A product sum as a contraction, with the operand as weights that it pays to
 /// pack; else failure, and in `reason` why.

@@ -90,6 +90,28 @@ bool gatefold::isProductSum(LinalgOp op) {
   return false;
 }
 
+LogicalResult
+gatefold::markingProducts(AttentionOp op,
+                          llvm::function_ref<LogicalResult()> lower) {
+  // Operations of its own on both sides, since the lowering may erase any other
+  // that is next to the attention.
+  OpBuilder builder(op);
+  Operation *before = arith::ConstantIndexOp::create(builder, op.getLoc(), 0);
+  builder.setInsertionPointAfter(op);
+  Operation *behind = arith::ConstantIndexOp::create(builder, op.getLoc(), 0);
+  LogicalResult result = lower();
+  auto unit = UnitAttr::get(behind->getContext());
+  for (Operation *made = before->getNextNode(); made != behind;
+       made = made->getNextNode())
+    made->walk([&](LinalgOp inner) {
+      if (isProductSum(inner))
+        inner->setAttr(attentionProductName, unit);
+    });
+  before->erase();
+  behind->erase();
+  return result;
+}
+
 static bool isSupportedElement(Type type, Type result) {
   return (type.isF16() || type.isBF16() || type.isF32() || type.isF64()) &&
          type.isF64() == result.isF64();

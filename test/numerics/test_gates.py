@@ -104,6 +104,47 @@ def test_products_have_the_width_that_is_asked_for(tmp_path):
     assert run_operations(tmp_path, text, "--schedule", "product.panel_width=0")["gf.linear"] == 0
 
 
+ATTENDED = """import attention
+cell outer(x: [I], k: [N, S, D], n: i64[]) -> [H] {
+  state h: [H]
+  param q: linear(N=H, bias=false)
+  z = tanh(h + x)
+  a = dot_product(split_heads(q(z)[None], N), k, k, lengths=n)
+  h' = z + merge_heads(a)[0]
+  return h'
+}
+model m(x: [B, T, 6], k: [B, 2, S, 3], n: i64[B]) -> [B, T, 6] {
+  param c: outer(H=6)
+  y, _ = scan(c, x, with=(k, n))
+  return y
+}
+"""
+ALONE = """import attention
+model m(q: [1, 1, 4, 3], k: [1, 1, S, 3], n: i64[1]) -> [1, 1, 4, 3] {
+  return dot_product(q, k, k, lengths=n)
+}
+"""
+
+
+@pytest.mark.parametrize("width", [8, 0])
+def test_a_width_is_none_of_an_attention(tmp_path, compiler, width):
+    """Sizes of its products may be those that `lengths` say; with one head and one block
+    of queries it has no loop, either."""
+    given = ("--schedule", f"product.panel_width={width}")
+    assert run_operations(tmp_path, ALONE, *given) == run_operations(tmp_path, ALONE)
+    naive = ("--schedule", "attention.algorithm=naive")
+    assert run_operations(tmp_path, ALONE, *given, *naive) == run_operations(tmp_path, ALONE, *naive)
+    chosen, other = compiler.library(ATTENDED), compiler.library(ATTENDED, *given)
+    generator = numpy.random.default_rng(2)
+    weights = random_weights(chosen, generator)
+    chosen.prepare(weights)
+    other.prepare(weights)
+    x = generator.normal(size=(3, 4, 6)).astype(numpy.float32)
+    k = generator.normal(size=(3, 2, 9, 3)).astype(numpy.float32)
+    inputs = {"x": x, "k": k, "n": numpy.array([9, 0, 5])}
+    assert_close(other.run(**inputs)["output"], chosen.run(**inputs)["output"])
+
+
 def test_directions_are_one_product(tmp_path):
     """A layer has a product of its input for each direction, or one for both."""
     text = DIRECTIONS.format(cell="lstm", size=24)

@@ -126,9 +126,8 @@ Item Checker::Implementation::evaluateCall(Body &body,
                                            const CallExpression &call) {
   StringRef name = call.callee.name;
   if (Binding *binding = body.find(name); binding && binding->instance)
-    return useOf(*binding->instance, [&] {
-      return callInstance(body, *binding->instance, call);
-    });
+    return useOf(*binding->instance,
+                 [&] { return callInstance(body, *binding->instance, call); });
   Callee callee = resolve(call.callee, body.file);
   bool isRecurrence = callee.kind == Callee::Kind::Function &&
                       (name == "scan" || name == "step");
@@ -208,8 +207,8 @@ Item Checker::Implementation::useOf(Instance &instance,
                                     llvm::function_ref<Item()> use) {
   size_t errorsBefore = checker.diagnostics.errorCount();
   Item result = use();
-  instance.complete |= !result.isError() &&
-                       checker.diagnostics.errorCount() == errorsBefore;
+  instance.complete |=
+      !result.isError() && checker.diagnostics.errorCount() == errorsBefore;
   return result;
 }
 

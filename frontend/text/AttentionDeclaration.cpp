@@ -37,9 +37,10 @@ static bool isName(const Expression &expression, StringRef name) {
 std::optional<DeclaredAxes> AttentionCall::declaredAxes(const TypeSyntax &type,
                                                         bool isInput) {
   DeclaredAxes axes;
-  auto refuse = [&](const Twine &message) {
+  auto refuse = [&](const Twine &message, const Twine &remedy) {
     checker.diagnostics.error(type.range, message)
-        .hint("T stands for the queries and S for the keys of every attention");
+        .hint("T stands for the queries and S for the keys of every attention")
+        .hint(remedy);
     return std::nullopt;
   };
   for (auto [index, size] : llvm::enumerate(type.shape)) {
@@ -47,7 +48,8 @@ std::optional<DeclaredAxes> AttentionCall::declaredAxes(const TypeSyntax &type,
     std::optional<unsigned> &axis = isQuery ? axes.query : axes.key;
     if (isQuery || isKey) {
       if (axis)
-        return refuse("T and S stand at most once in a shape of an attention");
+        return refuse("T and S stand at most once in a shape of an attention",
+                      "what each query has of each key is `[T, S]`");
       axis = index;
       continue;
     }
@@ -56,11 +58,13 @@ std::optional<DeclaredAxes> AttentionCall::declaredAxes(const TypeSyntax &type,
       inside |= isName(part, "T") || isName(part, "S");
     });
     if (inside)
-      return refuse("T and S stand alone in the shapes of an attention");
+      return refuse("T and S stand alone in the shapes of an attention",
+                    "give this size a name of its own");
   }
   if (isInput && axes.query && axes.key &&
       !(type.shape.size() == 2 && *axes.query == 0))
-    return refuse("an input over queries and keys is [T, S]");
+    return refuse("an input over queries and keys is [T, S]",
+                  "write `[T, S]`; a call may give more dimensions in front");
   return axes;
 }
 

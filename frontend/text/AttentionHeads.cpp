@@ -34,7 +34,7 @@ bool AttentionCall::groupHeads() {
     checker.diagnostics
         .error(place, "gqa needs heads, a dimension in front of those that `" +
                           Twine(declaration.name.name) + "` declares")
-        .hint("[.., heads, T, D]");
+        .hint("give `[.., heads, T, D]`, or leave `gqa` out");
     return false;
   }
 

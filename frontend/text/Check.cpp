@@ -201,8 +201,9 @@ std::optional<Size> Checker::wholeSize(const Item &item, const Twine &what) {
     return std::nullopt;
   case Number::Kind::RunReal:
     if (!options.allowUnknown)
-      diagnostics.error(item.range,
-                        what + " must be a whole number in every run");
+      diagnostics
+          .error(item.range, what + " must be a whole number in every run")
+          .hint("round it: `//` divides and rounds down");
     return std::nullopt;
   }
   return std::nullopt;

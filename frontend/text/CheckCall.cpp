@@ -141,7 +141,11 @@ Item Checker::Implementation::evaluateCall(Body &body,
         error(call.callee.range, "no function is named `" + name + "`");
     suggestCallable(diagnostic, body, name, /*instances=*/false);
     if (Binding *binding = body.find(name))
-      diagnostic.note(binding->declared, "`" + name + "` is a value");
+      diagnostic.note(binding->declared, "`" + name + "` is a value")
+          .hint("`[..]` takes a part of a value");
+    else if (diagnostic.hints.empty())
+      diagnostic.hint("write a func of this name, or take one of the "
+                      "reference's list of functions");
     // It may have been meant to take an instance.
     for (const Argument &argument : call.arguments)
       if (Instance *instance = instanceOf(body, *argument.value))

@@ -173,6 +173,9 @@ bool Checker::Implementation::scanOption(RecurrenceCall &call, StringRef name,
 // Layers and directions
 //===----------------------------------------------------------------------===//
 
+static constexpr const char *instanceForEach =
+    "declare an instance for each layer and direction, and `scan` each";
+
 /// The initial states of one layer in one direction: parts of what was given.
 bool Checker::Implementation::splitInitial(
     const RecurrenceCall &call, std::vector<std::vector<Item>> &parts) {
@@ -185,7 +188,12 @@ bool Checker::Implementation::splitInitial(
               Twine(facts.states.size()) +
               (facts.states.size() == 1 ? " state" : " states") + ", found " +
               checker.describe(*call.initial))
-        .note(facts.states.front()->name.range, "declared here");
+        .note(facts.states.front()->name.range, "declared here")
+        .hint(facts.states.size() == 1
+                  ? "give the value of `" + facts.states.front()->name.name +
+                        "` alone"
+                  : "give a tuple of " + std::to_string(facts.states.size()) +
+                        ", in the order in which they are declared");
     return false;
   }
   bool layered = instance.layers || instance.bidirectional;
@@ -251,7 +259,8 @@ Item Checker::Implementation::recurrence(RecurrenceCall &call) {
       (call.sequences.size() != 1 || declaration.results.size() != 1)) {
     error(call.range, "`layers` above 1 needs a cell with one sequence and one "
                       "result")
-        .note(instance.name.range, "declared here");
+        .note(instance.name.range, "declared here")
+        .hint(instanceForEach);
     return {};
   }
   if (instance.bidirectional && call.single) {
@@ -267,7 +276,8 @@ Item Checker::Implementation::recurrence(RecurrenceCall &call) {
   }
   if (call.until && (layers > 1 || directions > 1)) {
     error(call.untilRange, "`until` needs a cell of one layer and direction")
-        .note(instance.name.range, "`" + name + "` is declared here");
+        .note(instance.name.range, "`" + name + "` is declared here")
+        .hint(instanceForEach);
     return {};
   }
   if (uint64_t(layers) * directions * facts.states.size() > maximumTupleItems) {

@@ -134,11 +134,17 @@ bool CellPass::findUntil(std::optional<unsigned> &until) {
                "`until` needs a state bool[], found `" + *call.until + "` " +
                    str(slots[*until].type, checker.floatType()))
         .note(slots[*until].syntax->name.range, "declared here");
-  else
-    checks
-        .error(call.untilRange, "`" + instance.calleeName + "` has no state `" +
-                                    *call.until + "`")
-        .suggest(*call.until, candidates);
+  else {
+    Diagnostic &diagnostic = checks.error(
+        call.untilRange,
+        "`" + instance.calleeName + "` has no state `" + *call.until + "`");
+    diagnostic.suggest(*call.until, candidates);
+    if (diagnostic.hints.empty())
+      diagnostic.hint(
+          candidates.empty()
+              ? "declare a state bool[] in `" + instance.calleeName + "`"
+              : "its states bool[]: `" + llvm::join(candidates, "`, `") + "`");
+  }
   return false;
 }
 

@@ -112,8 +112,10 @@ bool CellPass::findTime() {
       return false;
   }
   if (time && call.steps) {
-    checks.error(call.steps->range,
-                 "`steps` is for a cell that is given no sequence");
+    checks
+        .error(call.steps->range,
+               "`steps` is for a cell that is given no sequence")
+        .hint("leave `steps` out: a sequence has its own length");
     return false;
   }
   if (!time && !call.steps) {

@@ -48,12 +48,15 @@ RowAxes gatefold::text::rowAxes(Checker &checker, ArrayRef<Size> shape) {
 
 static constexpr const char *oneQuery =
     "an attention is computed one query at a time";
+static constexpr const char *wholeMaps =
+    "an attention is computed one query at a time; a func can hold a whole "
+    "map, such as `q @ k.T`";
 
 void gatefold::text::reportWholeMap(Checker &checker, const Twine &why,
                                     Range place) {
   checker.diagnostics
       .error(place, "the whole score map [T, S] would be needed here: " + why)
-      .hint(oneQuery);
+      .hint(wholeMaps);
 }
 
 void gatefold::text::reportMixesQueries(Checker &checker, StringRef what,
@@ -81,7 +84,7 @@ bool gatefold::text::checkRowShape(Checker &checker, ArrayRef<Size> shape,
     checker.diagnostics
         .error(place, Twine("a value ") + checker.describe(shape) +
                           " cannot exist in an attention: it has " + names)
-        .hint(oneQuery);
+        .hint(wholeMaps);
     return false;
   }
   if (axes.transposed) {

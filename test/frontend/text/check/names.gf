@@ -12,9 +12,16 @@ func no_function(x: [M]) -> [M] {
   # CHECK: names.gf:[[@LINE+2]]:7: error: no function is named `sofmax`
   # CHECK: hint: did you mean `softmax`?
   y = sofmax(x)
-  # CHECK: names.gf:[[@LINE+2]]:10: error: no function is named `x`
+  # CHECK: names.gf:[[@LINE+3]]:10: error: no function is named `x`
   # CHECK: note: `x` is a value
+  # CHECK: hint: `[..]` takes a part of a value
   return x(1)
+}
+
+func no_function_near(x: [M]) -> [M] {
+  # CHECK: names.gf:[[@LINE+2]]:10: error: no function is named `cumsum`
+  # CHECK: hint: write a func of this name, or take one of the reference's list of functions
+  return cumsum(x)
 }
 
 func of_other_kinds(x: [T, M]) -> [T, M] {

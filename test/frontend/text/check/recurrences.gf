@@ -49,7 +49,8 @@ func sequences(x: [B, T, I], y: [B, T, I], z: [B, 7, I]) -> [B, T, I] {
   # CHECK: note: declared here
   # CHECK: hint: a tuple feeds the first inputs, `with=` the others
   a, _ = scan(c, (x, y))
-  # CHECK: recurrences.gf:[[@LINE+1]]:27: error: `steps` is for a cell that is given no sequence
+  # CHECK: recurrences.gf:[[@LINE+2]]:27: error: `steps` is for a cell that is given no sequence
+  # CHECK: hint: leave `steps` out: a sequence has its own length
   a, _ = scan(c, x, steps=3)
   # CHECK: recurrences.gf:[[@LINE+2]]:18: error: `x` is [I], expected 2 dimensions or more
   # CHECK: note: declared here; time stands before its dimensions
@@ -103,8 +104,9 @@ func options(x: [2, 5, I], n: i64[2], m: bool[2, 5], k: i64[3]) -> [2, 5, 4] {
   # CHECK: recurrences.gf:[[@LINE+2]]:26: error: state `h` of `b` is [2, 5, I], expected layers * directions = 4 in front
   # CHECK: note: declared here
   a, _ = scan(b, x, init=x)
-  # CHECK: recurrences.gf:[[@LINE+2]]:26: error: cell `lstm` has 2 states, found [2, 5, I]
+  # CHECK: recurrences.gf:[[@LINE+3]]:26: error: cell `lstm` has 2 states, found [2, 5, I]
   # CHECK: note: declared here
+  # CHECK: hint: give a tuple of 2, in the order in which they are declared
   a, _ = scan(c, x, init=x)
   # CHECK: recurrences.gf:[[@LINE+1]]:10: error: the leading dimensions of the arguments of `c` do not fit: [2] and [2] and [2, 5]
   a, _ = step(c, x[:, 0], (x[:, 0], x))
@@ -120,9 +122,37 @@ func layers(x: [B, T, I]) -> [B, T, I] {
   # CHECK: recurrences.gf:[[@LINE+2]]:23: error: `layers` must be 1 to 10000, found 0
   # CHECK: recurrences.gf:[[@LINE+1]]:53: error: `bidirectional` must be `true` or `false`, found the number 3
   param a: gru(layers=0, H=3), b: gru(bidirectional=3, H=3), c: two(layers=2), d: sru(layers=2, bidirectional=true)
-  # CHECK: recurrences.gf:[[@LINE+2]]:10: error: `layers` above 1 needs a cell with one sequence and one result
+  # CHECK: recurrences.gf:[[@LINE+3]]:10: error: `layers` above 1 needs a cell with one sequence and one result
   # CHECK: note: declared here
+  # CHECK: hint: declare an instance for each layer and direction, and `scan` each
   y, _ = scan(c, (x, x))
   y, _ = scan(d, x[:, :, :4])
+  return x
+}
+
+cell stopping(x: [I]) -> [I] {
+  state stop: bool[]
+  stop' = stop
+  return x
+}
+
+func until(x: [B, T, I]) -> [B, T, I] {
+  param d: stopping(layers=2), c: stopping(), g: gru(H=4)
+  # CHECK: recurrences.gf:[[@LINE+3]]:27: error: `until` needs a cell of one layer and direction
+  # CHECK: note: `d` is declared here
+  # CHECK: hint: declare an instance for each layer and direction, and `scan` each
+  y, _ = scan(d, x, until="stop")
+  # CHECK: recurrences.gf:[[@LINE+1]]:27: error: `until` must be the name of a state, as `until="done"`, found the number 1
+  y, _ = scan(c, x, until=1)
+  # CHECK: recurrences.gf:[[@LINE+2]]:27: error: `stopping` has no state `finished`
+  # CHECK: hint: its states bool[]: `stop`
+  y, _ = scan(c, x, until="finished")
+  # CHECK: recurrences.gf:[[@LINE+2]]:27: error: `gru` has no state `finished`
+  # CHECK: hint: declare a state bool[] in `gru`
+  y, _ = scan(g, x, until="finished")
+  # CHECK: recurrences.gf:[[@LINE+3]]:26: error: cell `gru` has 1 state, found a tuple of 2 values
+  # CHECK: note: declared here
+  # CHECK: hint: give the value of `h` alone
+  y, _ = scan(g, x, init=(x, x))
   return x
 }

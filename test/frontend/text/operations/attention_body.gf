@@ -15,7 +15,7 @@ attention other(q: [T, D], k: [S, D], v: [S, E]) -> [T, E] {
 attention body(q: [T, D], k: [S, D], v: [S, E], u: [T, S], z: [T, 1]) -> [T, E] {
   s = q @ k.T / sqrt(D)
 # CHECK: attention_body.gf:[[@LINE+2]]:9: error: the whole score map [T, S] would be needed here: a map cannot be transposed
-# CHECK: hint: an attention is computed one query at a time
+# CHECK: hint: an attention is computed one query at a time; a func can hold a whole map, such as `q @ k.T`
   a = s.T
 # CHECK: attention_body.gf:[[@LINE+1]]:9: error: the whole score map [T, S] would be needed here: a map cannot be transposed
   b = k @ q.T

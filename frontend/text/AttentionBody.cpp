@@ -65,9 +65,11 @@ static std::optional<Tensor> scoresOf(Arguments &arguments) {
                tensor->value.type().shape[0].symbol() == context.query &&
                tensor->value.type().shape[1].symbol() == context.key;
   if (!isMap) {
-    checker.diagnostics.error(item.range, Twine(arguments.function()) +
-                                              " needs scores [T, S], found " +
-                                              checker.describe(item));
+    checker.diagnostics
+        .error(item.range, Twine(arguments.function()) +
+                               " needs scores [T, S], found " +
+                               checker.describe(item))
+        .hint("scores are what each query has of each key, such as `q @ k.T`");
     return std::nullopt;
   }
   if (tensor->element() == Element::Bool) {
@@ -96,9 +98,10 @@ static Item callSoftmax(Arguments &arguments) {
   Range place = arguments.place();
   AttentionContext &context = *checker.attention();
   if (const Item *axis = arguments.find("axis")) {
-    checker.diagnostics.error(
-        axis->range,
-        "in an attention softmax runs over the keys; it takes no axis");
+    checker.diagnostics
+        .error(axis->range,
+               "in an attention softmax runs over the keys; it takes no axis")
+        .hint("leave `axis` out");
     return erroneous(place);
   }
   context.usesVisibility = true;

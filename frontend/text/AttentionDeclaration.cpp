@@ -73,10 +73,11 @@ bool AttentionCall::checkDeclaration() {
   bool hasQuery = false, hasKey = false;
   for (const InputSyntax &input : declaration.inputs) {
     if (llvm::is_contained(attentionReservedNames(), input.name.name)) {
-      checker.diagnostics.error(
-          input.name.range,
-          Twine("`") + input.name.name +
-              "` has a meaning in every attention and names no input");
+      checker.diagnostics
+          .error(input.name.range,
+                 Twine("`") + input.name.name +
+                     "` has a meaning in every attention and names no input")
+          .hint("give the input another name");
       good = false;
     }
     if (!input.type)

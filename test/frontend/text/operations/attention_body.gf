@@ -21,9 +21,11 @@ attention body(q: [T, D], k: [S, D], v: [S, E], u: [T, S], z: [T, 1]) -> [T, E] 
   b = k @ q.T
 # CHECK: attention_body.gf:[[@LINE+1]]:9: error: the whole score map [T, S] would be needed here: two maps cannot be multiplied with `@`
   c = s @ u
-# CHECK: attention_body.gf:[[@LINE+1]]:15: error: softmax needs scores [T, S], found [T, D]
+# CHECK: attention_body.gf:[[@LINE+2]]:15: error: softmax needs scores [T, S], found [T, D]
+# CHECK: hint: scores are what each query has of each key, such as `q @ k.T`
   d = softmax(q)
-# CHECK: attention_body.gf:[[@LINE+1]]:23: error: in an attention softmax runs over the keys; it takes no axis
+# CHECK: attention_body.gf:[[@LINE+2]]:23: error: in an attention softmax runs over the keys; it takes no axis
+# CHECK: hint: leave `axis` out
   e = softmax(s, axis=0)
 # CHECK: attention_body.gf:[[@LINE+1]]:7: error: `mean` mixes queries, along T
   f = mean(s, axis=0)
@@ -63,7 +65,8 @@ attention calls_softmax(q: [T, D], k: [S, D], v: [S, E]) -> [T, E] {
   return scaled(q @ k.T) @ v
 }
 
-# CHECK: attention_body.gf:[[@LINE+1]]:39: error: `mask` has a meaning in every attention and names no input
+# CHECK: attention_body.gf:[[@LINE+2]]:39: error: `mask` has a meaning in every attention and names no input
+# CHECK: hint: give the input another name
 attention named(q: [T, D], k: [S, D], mask: [T, S]) -> [T, D] {
   return q
 }

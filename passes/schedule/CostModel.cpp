@@ -206,8 +206,9 @@ static AttentionBlocks chooseRegisters(AttentionOp op,
   if (!ShapedType::isDynamic(keyCount))
     longest = std::min<int64_t>(
         longest, llvm::alignTo(std::max<int64_t>(keyCount, 1), registerTile));
-  for (int64_t rows = most; rows >= std::min<int64_t>(most, mostQueries / 2);
-       rows /= 2)
+  // Fewer rows than warps have tiles for leave warps without work, and yet are
+  // far ahead of scores in memory.
+  for (int64_t rows = most; rows >= registerTile; rows /= 2)
     for (int64_t keys = longest; keys >= registerTile;
          keys = llvm::alignDown(keys / 2, registerTile)) {
       RegistersNeed need = needOf(products, {rows, keys}, target);

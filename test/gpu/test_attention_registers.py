@@ -164,10 +164,10 @@ def inputs_of(generator, batch, queries, keys, key_heads, element):
     return given
 
 
-def run(folder, source, given, element, names, algorithm, *options):
+def run(folder, source, given, element, names, algorithm, *options, target="sm_80"):
     numpy.savez(folder / "in.npz", **given)
     command = [GATEFOLD, "run", source, "--float", element, "--device", "emulator"]
-    command += ["--target", "sm_80", "--schedule", f"attention.algorithm={algorithm}"]
+    command += ["--target", target, "--schedule", f"attention.algorithm={algorithm}"]
     command += ["--input", folder / "in.npz", "--output-dir", folder / "out", *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
@@ -278,6 +278,30 @@ def test_two_maps_that_take_all_registers(tmp_path, element):
     rtol, atol = TOLERANCES[element]
     for name, array in expected.items():
         numpy.testing.assert_allclose(found[name][0], array, rtol=rtol, atol=atol, err_msg=name)
+
+
+LITTLE_MEMORY = """import attention
+model m(q: [1, T, 128], k: [1, S, 128], k2: [1, S, 128], v: [1, S, 128]) -> [1, T, 128] {
+  return differential(q, -q, k, k2, v, 0.3)
+}
+"""
+
+
+def test_fewer_queries_than_warps(tmp_path):
+    """Where shared memory is little, wide queries of two maps are 32 at a time: two warps of a
+    block have none."""
+    source = tmp_path / "m.gf"
+    source.write_text(LITTLE_MEMORY)
+    generator = numpy.random.default_rng(10)
+    shapes = {"q": (1, 35, 128), "k": (1, 19, 128), "k2": (1, 19, 128), "v": (1, 19, 128)}
+    given = {name: generator.standard_normal(shape).astype(numpy.float32) for name, shape in shapes.items()}
+    found = run(tmp_path, source, given, "f32", ("output",), "registers", target="sm_86")
+    n = types.SimpleNamespace(**{name: array[0].astype(numpy.float64) for name, array in given.items()})
+    expected = attentions.differential(
+        attentions.visible(35, 19), n.q, -n.q, n.k, n.k2, n.v, 0.3
+    )
+    rtol, atol = TOLERANCES["f32"]
+    numpy.testing.assert_allclose(found["output"][0], expected, rtol, atol)
 
 
 STATISTICS = f"""import attention

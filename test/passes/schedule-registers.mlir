@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: gatefold-opt %s --gf-schedule=target=sm_80 | FileCheck %s
+// RUN: gatefold-opt %s --gf-schedule=target=sm_86 | FileCheck %s --check-prefix=LITTLE
 // RUN: gatefold-opt %s --gf-schedule="target=sm_80 schedule=attention.key_block=16,attention.query_block=64" | FileCheck %s --check-prefix=GIVEN
 // RUN: gatefold-opt %s --gf-schedule="target=x86-64-v4" | FileCheck %s --check-prefix=CPU
 // RUN: not gatefold-opt %s --gf-schedule="target=x86-64-v4 schedule=attention.algorithm=registers" 2>&1 | FileCheck %s --check-prefix=NO-GPU
@@ -116,4 +117,29 @@ func.func private @three_maps(%q: tensor<?x64xf32>, %k: tensor<?x64xf32>) -> ten
     gf.yield %y : tensor<64xf32>
   }
   return %y : tensor<?x64xf32>
+}
+
+// Queries of two maps that are too wide for registers wait in shared memory: where it is
+// little, of fewer rows than there are warps for.
+// CHECK-LABEL: @two_wide_maps
+// CHECK: gf.algorithm = "registers", gf.key_block = 16 : i64, gf.query_block = 64 : i64
+// LITTLE-LABEL: @two_wide_maps
+// LITTLE: gf.algorithm = "registers", gf.key_block = 16 : i64, gf.query_block = 32 : i64
+func.func private @two_wide_maps(%q: tensor<?x128xf32>, %k: tensor<?x128xf32>, %v: tensor<?x128xf32>, %keys: index) -> tensor<?x128xf32> {
+  %y = gf.attention queries(%q, %q : tensor<?x128xf32>, tensor<?x128xf32>) keys(%k, %v, %v : tensor<?x128xf32>, tensor<?x128xf32>, tensor<?x128xf32>) -> tensor<?x128xf32> {
+  ^row(%qr: tensor<128xf32>, %q2: tensor<128xf32>, %kr: tensor<?x128xf32>, %k2: tensor<?x128xf32>, %vr: tensor<?x128xf32>, %r: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<128xf32>, tensor<?x128xf32> -> tensor<?xf32>
+    %s2 = gf.row_scores %q2, %k2 : tensor<128xf32>, tensor<?x128xf32> -> tensor<?xf32>
+    %p = gf.row_softmax %s : tensor<?xf32>
+    %p2 = gf.row_softmax %s2 : tensor<?xf32>
+    %e = tensor.empty(%keys) : tensor<?xf32>
+    %w = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel"]} ins(%p, %p2 : tensor<?xf32>, tensor<?xf32>) outs(%e : tensor<?xf32>) {
+    ^bb0(%a: f32, %b: f32, %out: f32):
+      %d = arith.subf %a, %b : f32
+      linalg.yield %d : f32
+    } -> tensor<?xf32>
+    %y = gf.row_values %w, %vr : tensor<?xf32>, tensor<?x128xf32> -> tensor<128xf32>
+    gf.yield %y : tensor<128xf32>
+  }
+  return %y : tensor<?x128xf32>
 }

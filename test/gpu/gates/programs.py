@@ -81,7 +81,7 @@ def full():
     for name, entry, options, chip, attention in (
         ("scaled-f32", "scaled", (), "sm_80", two_maps),
         ("scaled-f16", "scaled", half, "sm_90", None),
-        ("wide-f32", "wide", (), "sm_90", wide),
+        ("wide-f32", "wide", (), "sm_86", wide),
         ("wide-f16", "wide", half, "sm_80", wide),
         ("masked-f16", "masked", half, "sm_80", two_maps),
         ("masked-f32", "masked", (), "sm_120", two_maps),

@@ -2,10 +2,12 @@
 //===- FormKernels.cpp - The entries as kernels ---------------------------===//
 //
 // The run and `prepare` leave the host's module for a gpu.module, with the
-// functions that they call, and all buffers become global memory.
+// functions that they call and the constants that they read, and all buffers
+// become global memory.
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "passes/gpu/Kernels.h"
 #include "passes/gpu/Passes.h"
@@ -66,6 +68,21 @@ static LogicalResult formKernel(func::FuncOp entry, StringRef name,
   return success();
 }
 
+/// Constants that the kernels read are part of their module: the device has no
+/// other.
+static void moveConstants(ModuleOp module, gpu::GPUModuleOp kernels) {
+  llvm::SetVector<Operation *> constants;
+  kernels.walk([&](memref::GetGlobalOp get) {
+    constants.insert(module.lookupSymbol<memref::GlobalOp>(get.getName()));
+  });
+  OpBuilder builder = OpBuilder::atBlockBegin(kernels.getBody());
+  for (Operation *constant : constants) {
+    builder.clone(*constant);
+    if (SymbolTable::symbolKnownUseEmpty(constant, module))
+      constant->erase();
+  }
+}
+
 /// Buffers without a memory space lie in global memory.
 static void placeInGlobalMemory(gpu::GPUModuleOp kernels) {
   auto space = gpu::AddressSpaceAttr::get(kernels.getContext(),
@@ -121,6 +138,7 @@ struct FormKernels : gatefold::impl::FormKernelsBase<FormKernels> {
         return signalPassFailure();
       ++kernelsFormed;
     }
+    moveConstants(module, kernels);
     placeInGlobalMemory(kernels);
   }
 };

@@ -188,7 +188,8 @@ def FormKernels : Pass<"gf-form-kernels", "::mlir::ModuleOp"> {
   let description = [{
     `gatefold_run_entry` and `gatefold_prepare_entry` leave the module and become the
     kernels `gatefold_run_kernel` and `gatefold_prepare_kernel` of a `gpu.module`,
-    with the functions that they call. All buffers there lie in global memory. The last
+    with the functions that they call and the constants that they read. All buffers there
+    lie in global memory. The last
     argument of a kernel is the memory that its blocks share (`Kernels.h`). A kernel
     takes at most as many threads in a block as `gf.target` says, and works with fewer;
     one that calls code on vectors (`gf.vectors`) takes just so many.

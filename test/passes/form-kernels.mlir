@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: gatefold-opt %s --gf-form-kernels --split-input-file --verify-diagnostics | FileCheck %s
-// RUN: gatefold-opt %s --gf-form-kernels=threads=64 --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=FEW
+// RUN: gatefold-opt %s --allow-unregistered-dialect --gf-form-kernels --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: gatefold-opt %s --allow-unregistered-dialect --gf-form-kernels=threads=64 --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=FEW
 
 // CHECK: module attributes {{.*}}gpu.container_module
 module attributes {gf.target = {block_threads = 256 : i64}, gf.description = {dimensions = ["N"], entry = "f", equal = [], messages = [], tensors = [{name = "x", role = 0 : i64, shape = affine_map<()[s0] -> (s0)>, type = tensor<?xf32>}]}} {
@@ -46,6 +46,34 @@ module attributes {gf.target = {block_threads = 256 : i64}, gf.description = {di
   // FEW-SAME: nvvm.reqntid = array<i32: 64>
   func.func @gatefold_run_entry(%x: memref<?xf32>, %arena: memref<?xi8>) {
     call @part(%x) : (memref<?xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
+// Constants that kernels read go with them; those of the host stay.
+// CHECK-NOT: @of_kernels
+// CHECK: memref.global "private" constant @of_both : memref<2xi64>
+// CHECK: memref.global "private" constant @of_host
+module attributes {gf.target = {block_threads = 256 : i64}, gf.description = {dimensions = ["N"], entry = "f", equal = [], messages = [], tensors = [{name = "x", role = 0 : i64, shape = affine_map<()[s0] -> (s0)>, type = tensor<?xf32>}]}} {
+  memref.global "private" constant @of_kernels : memref<i64> = dense<3>
+  memref.global "private" constant @of_both : memref<2xi64> = dense<[4, 5]>
+  memref.global "private" constant @of_host : memref<1xi64> = dense<6>
+  func.func @gatefold_sizes() -> (memref<2xi64>, memref<1xi64>) {
+    %b = memref.get_global @of_both : memref<2xi64>
+    %h = memref.get_global @of_host : memref<1xi64>
+    return %b, %h : memref<2xi64>, memref<1xi64>
+  }
+  // CHECK: gpu.module @gatefold_kernels
+  // CHECK-NOT: @of_host
+  // CHECK-DAG: memref.global "private" constant @of_kernels : memref<i64, #gpu.address_space<global>> = dense<3>
+  // CHECK-DAG: memref.global "private" constant @of_both : memref<2xi64, #gpu.address_space<global>> = dense<[4, 5]>
+  // CHECK: memref.get_global @of_kernels : memref<i64, #gpu.address_space<global>>
+  func.func @gatefold_run_entry(%x: memref<?xf32>, %arena: memref<?xi8>) {
+    %k = memref.get_global @of_kernels : memref<i64>
+    %b = memref.get_global @of_both : memref<2xi64>
+    "test.use"(%k, %b) : (memref<i64>, memref<2xi64>) -> ()
     return
   }
 }

@@ -54,11 +54,33 @@ struct FillLargeSplat : OpRewritePattern<arith::ConstantOp> {
   }
 };
 
+/// Upstream takes tensors that are filled alike and then concatenated as one
+/// that is filled: over the concatenation of what they were before, which
+/// nobody may have written.
+struct FillOfConcat : OpRewritePattern<linalg::FillOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::FillOp op,
+                                PatternRewriter &rewriter) const override {
+    auto concat =
+        op.getDpsInitOperand(0)->get().getDefiningOp<tensor::ConcatOp>();
+    ReifiedRankedShapedTypeDims sizes;
+    if (!concat || failed(concat.reifyResultShapes(rewriter, sizes)))
+      return failure();
+    Value empty =
+        tensor::EmptyOp::create(rewriter, op.getLoc(), sizes.front(),
+                                concat.getResultType().getElementType());
+    rewriter.modifyOpInPlace(op, [&] { op.getDpsInitOperand(0)->set(empty); });
+    return success();
+  }
+};
+
 struct DecomposeTensors
     : gatefold::impl::DecomposeTensorsBase<DecomposeTensors> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<FillLargeSplat>(&getContext());
+    // Before the concatenation is decomposed.
+    patterns.add<FillOfConcat>(&getContext(), /*benefit=*/2);
     tensor::populateDecomposeTensorConcatPatterns(patterns);
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

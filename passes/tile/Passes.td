@@ -332,7 +332,8 @@ def DecomposeTensors : Pass<"gf-decompose-tensors", "::mlir::func::FuncOp"> {
   let description = [{
     `tensor.concat` becomes insertions into one tensor; elementwise `arith` and `math`
     on tensors become `linalg`; a constant of one repeated value, above 64 KiB, becomes
-    a fill, so that no short text makes a large object.
+    a fill, so that no short text makes a large object. What is filled over a concatenation
+    begins from nothing.
 
     ```mlir
     %c = tensor.concat dim(1) %a, %b : (tensor<2x?xf32>, tensor<2x?xf32>) -> tensor<2x?xf32>

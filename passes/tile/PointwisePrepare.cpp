@@ -117,13 +117,24 @@ struct InlineConstant : OpRewritePattern<GenericOp> {
   }
 };
 
+/// Whether what an operation begins from may be its result, as a sum of no
+/// elements is.
+static bool mayReduceNothing(GenericOp op) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  SmallVector<unsigned> reduced;
+  op.getReductionDims(reduced);
+  return llvm::any_of(reduced, [&](unsigned dim) {
+    return ShapedType::isDynamic(sizes[dim]) || sizes[dim] == 0;
+  });
+}
+
 /// What is not read is not kept for it. A state, an argument of a block, stays:
 /// it says where the result is to be.
 struct StartEmpty : OpRewritePattern<GenericOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(GenericOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!op.hasPureTensorSemantics())
+    if (!op.hasPureTensorSemantics() || mayReduceNothing(op))
       return failure();
     for (OpOperand &init : op.getDpsInitsMutable()) {
       Operation *source = init.get().getDefiningOp();

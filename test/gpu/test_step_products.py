@@ -192,3 +192,51 @@ def test_states_side_by_side_in_a_sequence(tmp_path):
     for name, expected in zip(("y", "both"), decoder_reference(x, weights), strict=True):
         found = numpy.load(tmp_path / "out" / f"{name}.npy")
         numpy.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
+
+
+# One step of `until`, whose condition begins false for each of some sequences; a scan of no
+# steps, both directions; keys whose number is 1, which is a constant.
+LITTLE = """
+cell growing(q: [2]) -> [2] {
+  state h: [2] = 0.5, done: bool[] = false
+  h' = 2 * h + q
+  done' = h'[0] > 0.9
+  return h
+}
+
+cell counting(x: [2]) -> [2] {
+  state h: [2], n: i64[3] = 2
+  h' = tanh(h + x)
+  n' = n + 1
+  return h'
+}
+
+attention near(q: [T, D], k: [S, D], v: [S, D]) -> [T, D] {
+  return softmax(q @ k.T - abs(position - col)) @ v
+}
+
+cell looking(q: [2], keys: [S, 2]) -> [2] {
+  state n: i64[] = 0
+  n' = n + 1
+  return near(q[None, :], keys, keys, offset=2)[0]
+}
+
+model m(q: [B, 2], x: [B, T, 2], keys: [B, S, 2]) -> (h: [B, 2], done: bool[B], n: i64[2, B, 3], y: [B, 2, 2]) {
+  param g: growing(), c: counting(bidirectional=true), a: looking()
+  _, (h, done) = scan(g, steps=1, until="done", with=q)
+  _, (_, n) = scan(c, x)
+  y, _ = scan(a, steps=2, with=(q, keys))
+  return h, done, n, y
+}
+"""
+
+
+@pytest.mark.parametrize("options", [["--dim", "T=0,S=1"], ["--dim", "T=0,S=1", "--naive"]], ids=["fast", "naive"])
+def test_nothing_is_read_that_nobody_wrote(tmp_path, options):
+    shapes = {"q": (3, 2), "x": (3, 0, 2), "keys": (3, 1, 2)}
+    given = {name: numpy.zeros(shape, numpy.float32) for name, shape in shapes.items()}
+    given["keys"] += 0.75
+    run(tmp_path, LITTLE, {}, given, *options)
+    found = {name: numpy.load(tmp_path / "out" / f"{name}.npy") for name in ("h", "done", "n", "y")}
+    assert (found["h"] == 1).all() and found["done"].all()
+    assert (found["n"] == 2).all() and (found["y"] == 0.75).all()

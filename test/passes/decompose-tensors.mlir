@@ -32,3 +32,17 @@ func.func @small_splat() -> tensor<4xf32> {
   %c = arith.constant dense<1.0> : tensor<4xf32>
   return %c : tensor<4xf32>
 }
+
+// Two halves that are filled alike are filled as one: of what they were before nothing is
+// copied, for it may be memory that nobody has written.
+// CHECK-LABEL: func @fill_of_concat
+// CHECK-SAME: (%[[A:.*]]: tensor<1x?xi64>
+func.func @fill_of_concat(%a: tensor<1x?xi64>, %value: i64) -> tensor<2x?xi64> {
+  // CHECK: %[[SIZE:.*]] = tensor.dim %[[A]]
+  // CHECK: %[[EMPTY:.*]] = tensor.empty(%[[SIZE]]) : tensor<2x?xi64>
+  // CHECK-NOT: tensor.insert_slice
+  // CHECK: linalg.fill ins(%{{.*}}) outs(%[[EMPTY]]
+  %c = tensor.concat dim(0) %a, %a : (tensor<1x?xi64>, tensor<1x?xi64>) -> tensor<2x?xi64>
+  %f = linalg.fill ins(%value : i64) outs(%c : tensor<2x?xi64>) -> tensor<2x?xi64>
+  return %f : tensor<2x?xi64>
+}

@@ -265,3 +265,36 @@ func.func @no_dimension(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
   } -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
+
+// All of no elements are true, whatever the elements: only where there are some for certain does
+// an `and` with false begin from nothing.
+// CHECK-LABEL: func @of_no_elements
+func.func @of_no_elements(%n: index) -> (tensor<i1>, tensor<i1>) {
+  // CHECK-DAG: %[[FALSE:.*]] = arith.constant false
+  // CHECK-DAG: %[[TRUE:.*]] = arith.constant true
+  // CHECK: %[[STARTED:.*]] = linalg.fill ins(%[[TRUE]] : i1)
+  // CHECK: linalg.generic {{.*}}"reduction"{{.*}} outs(%[[STARTED]] : tensor<i1>)
+  // CHECK: linalg.yield %[[FALSE]]
+  // CHECK: %[[EMPTY:.*]] = tensor.empty() : tensor<i1>
+  // CHECK: linalg.generic {{.*}}"reduction"{{.*}} outs(%[[EMPTY]] : tensor<i1>)
+  // CHECK: linalg.yield %[[FALSE]]
+  %false = arith.constant false
+  %true = arith.constant true
+  %e = tensor.empty() : tensor<i1>
+  %start = linalg.fill ins(%true : i1) outs(%e : tensor<i1>) -> tensor<i1>
+  %e1 = tensor.empty(%n) : tensor<?xi1>
+  %open = linalg.fill ins(%false : i1) outs(%e1 : tensor<?xi1>) -> tensor<?xi1>
+  %e2 = tensor.empty() : tensor<3xi1>
+  %three = linalg.fill ins(%false : i1) outs(%e2 : tensor<3xi1>) -> tensor<3xi1>
+  %a = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%open : tensor<?xi1>) outs(%start : tensor<i1>) {
+  ^bb0(%in: i1, %out: i1):
+    %all = arith.andi %in, %out : i1
+    linalg.yield %all : i1
+  } -> tensor<i1>
+  %b = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%three : tensor<3xi1>) outs(%start : tensor<i1>) {
+  ^bb0(%in: i1, %out: i1):
+    %all = arith.andi %in, %out : i1
+    linalg.yield %all : i1
+  } -> tensor<i1>
+  return %a, %b : tensor<i1>, tensor<i1>
+}

@@ -36,14 +36,23 @@ DOES_NOT_APPLY = {
     "test_gates.py::test_widths_of_panels_*[5]": "5 columns are no whole group of tensor cores: threads sum them, in their order",
     "test_models.py::test_run_and_library_*": "compares with the bits of this machine's library",
 }
-# Sizes in place of those that would take hours: by module and name.
+# In place of what would take hours, or is a CPU's: by module and name.
 SMALLER = {
     "test_threads": {
         "THREADS": (1, 2, 7),
         "SIZES": [{"B": 1, "T": 5, "S": 20}, {"B": 18, "T": 2, "S": 5}, {"B": 3, "T": 0, "S": 2}],
         "FEW_ROWS": [{"B": b, "T": t} for b, t in [(1, 6), (1, 5), (2, 1), (1, 0)]],
     },
-    "test_random_sequences": {"SIZES": [{"B": 2, "T": 3, "S": 3}, {"B": 1, "T": 0, "S": 1}]},
+    "test_random_sequences": {
+        "SIZES": [{"B": 2, "T": 3, "S": 3}, {"B": 1, "T": 0, "S": 1}],
+        # In registers there are whole tiles of queries.
+        "ATTENTION_SCHEDULES": [
+            "",
+            "",
+            "attention.algorithm=resident,attention.query_block=2",
+            "attention.query_block=16",
+        ],
+    },
     "test_half_programs": {"PIECES": (1, 2, 0, 4)},
     "test_fast_against_naive": {
         "SIZES": [

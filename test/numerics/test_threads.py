@@ -93,7 +93,8 @@ def test_rows_and_norms(compiler):
   return n(b(h) + x), max(h, axis=1), mean(x, axis=0)
 }
 """,
-        sizes=SIZES[:3],
+        # A largest element of no steps is an error.
+        sizes=[sizes for sizes in SIZES if sizes["T"] != 0][:3],
     )
 
 

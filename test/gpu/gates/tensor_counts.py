@@ -82,7 +82,9 @@ def check_attention(attention, found, is_half, counts):
 
 
 def linear_step(found):
-    """Of a warp for one step of k of a tile of a product, by the name of its function."""
+    """Of a warp for one step of k of a tile of a product and one panel, by the name of its function;
+    and of how many panels it has the code: where there is one alone, or some are left of those that
+    it takes at a time, there are fewer or more."""
     x, panels = found["x"], found["panels"] or found["x"]
     rows, width = int(found["rows"]), int(found["width"])
     columns = max(c for c in range(8, MOST_PANEL_COLUMNS + 1, 8) if width % c == 0)
@@ -96,11 +98,11 @@ def linear_step(found):
     # Each warp has whole columns of instructions.
     while columns % (warp_columns * COLUMNS):
         warp_columns -= 1
-    # What is left of panels, one at a time.
-    copies = panel_count + (panel_count > 1)
     step = STEP_BYTES // (2 if x != "f32" and is_same else 4)
-    return copies * product(rows // warp_rows, columns // warp_columns, step,
-                            x != "f32", panels != "f32", is_same)  # fmt: skip
+    one = product(
+        rows // warp_rows, columns // warp_columns, step, x != "f32", panels != "f32", is_same
+    )
+    return one, panel_count + (panel_count > 1)
 
 
 def check_products(counts, has_attention):
@@ -109,11 +111,12 @@ def check_products(counts, has_attention):
         if not found and not has_attention:
             yield f"{name}: {count} instructions of tensor cores in what is no product"
         elif found:
-            copies, rest = divmod(count, linear_step(found))
-            if rest or copies > MOST_COPIES:
+            step, panels = linear_step(found)
+            copies, rest = divmod(count, step)
+            if rest or copies > MOST_COPIES * panels:
                 yield (
-                    f"{name}: {count} instructions of tensor cores, expected {linear_step(found)} "
-                    f"for a step of k, at most {MOST_COPIES} times"
+                    f"{name}: {count} instructions of tensor cores, expected {step} for a step of "
+                    f"k, at most {MOST_COPIES * panels} times"
                 )
 
 

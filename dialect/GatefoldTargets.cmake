@@ -49,6 +49,19 @@ function(gatefold_program NAME)
   gatefold_test_depends(${NAME})
 endfunction()
 
+# gatefold_test_program(NAME SOURCES... [LINK LIBRARIES...])
+#
+# A program in build/bin that the tests alone run.
+function(gatefold_test_program NAME)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${NAME} ${ARG_UNPARSED_ARGUMENTS})
+  set_target_properties(${NAME} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${NAME} PRIVATE -fPIC)
+  gatefold_target(${NAME})
+  target_link_libraries(${NAME} PRIVATE ${ARG_LINK} MLIR LLVM)
+  gatefold_test_depends(${NAME})
+endfunction()
+
 # Names targets that must be built before the lit tests run.
 function(gatefold_test_depends)
   set_property(GLOBAL APPEND PROPERTY GATEFOLD_TEST_DEPENDS ${ARGN})

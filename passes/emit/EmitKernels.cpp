@@ -19,6 +19,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "passes/emit/KeepAcrossCalls.h"
 #include "passes/emit/OptimizeCode.h"
+#include "passes/emit/SinkIntoLoops.h"
 #include "passes/emit/SinkToUses.h"
 #include "passes/gpu/Kernels.h"
 #include "passes/support/Target.h"
@@ -71,6 +72,8 @@ static void optimizeKernels(llvm::Module &module,
                                              llvm::ThinOrFullLTOPhase) {
     passes.addPass(
         KeepAcrossCallsPass(TargetDescription::keptAcrossCallsBytes));
+    passes.addPass(
+        llvm::createModuleToFunctionPassAdaptor(SinkIntoLoopsPass()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(SinkToUsesPass()));
   });
   runThirdLevel(module, builder);

@@ -180,11 +180,13 @@ void Alternation::cloneStep(OpBuilder &builder, Value index, ValueRange current,
 AlternatedLoop Alternation::emit() {
   Location loc = loop.getLoc();
   SmallVector<Value> first, second;
+  SmallVector<Operation *> made;
   for (memref::AllocOp alloc : buffers) {
     OpBuilder builder(alloc->getContext());
     builder.setInsertionPointAfter(alloc);
     first.push_back(alloc.getResult());
-    second.push_back(builder.clone(*alloc)->getResult(0));
+    made.push_back(builder.clone(*alloc));
+    second.push_back(made.back()->getResult(0));
   }
   OpBuilder builder(loop);
   auto constant = [&](int64_t value) -> Value {
@@ -216,7 +218,7 @@ AlternatedLoop Alternation::emit() {
   OpBuilder inLast = last.getThenBodyBuilder();
   for (auto [to, from] : llvm::zip(first, second))
     linalg::CopyOp::create(inLast, loc, from, to);
-  return {pairs, last};
+  return {pairs, last, std::move(made)};
 }
 
 std::optional<AlternatedLoop> gatefold::alternateBuffers(scf::ForOp loop) {

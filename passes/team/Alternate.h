@@ -19,6 +19,8 @@ namespace gatefold {
 struct AlternatedLoop {
   mlir::scf::ForOp loop;
   mlir::scf::IfOp last;
+  /// The second buffers.
+  llvm::SmallVector<mlir::Operation *> buffers;
 };
 
 /// Makes such a loop in front of `loop`, and leaves that; nothing where no

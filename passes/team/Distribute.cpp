@@ -38,6 +38,9 @@ public:
             TargetDescription::fromModule(entry->getParentOfType<ModuleOp>())
                 .isGpu()) {}
   ~Distribution() {
+    // Some use values of others.
+    for (Operation *op : replaced)
+      op->dropAllReferences();
     for (Operation *op : replaced)
       op->destroy();
   }
@@ -54,6 +57,10 @@ private:
   struct Tally {
     Work shared;
     int64_t barriers = 0, more = 0;
+
+    double getCost(const WorkRates &rates) const {
+      return double(barriers) * double(rates.barrier);
+    }
   };
 
   LogicalResult distribute(Block &block, const ExtentList &excluded);
@@ -66,7 +73,9 @@ private:
                                       const ExtentList &excluded);
   Operation *makeSingle(Operation *first, const ExtentList &excluded);
   Value emitIsWorth(OpBuilder &builder, Location loc, const Tally &tally);
-  void describeSteps(Location loc, int64_t barriers);
+  Operation *keepSingle(scf::IfOp choice, Location loc,
+                        ArrayRef<Operation *> buffers);
+  void describeSteps(Location loc, const Twine &words);
   bool isWorthSharing(Operation *op);
   bool canShare(Operation *op, const ExtentList &excluded, int64_t least = 2);
 
@@ -303,11 +312,13 @@ FailureOr<Operation *> Distribution::share(Operation *op,
   op->moveBefore(choice.thenBlock()->getTerminator());
   makeSingle(&choice.elseBlock()->front(), excluded);
   Operation *loop = op;
+  SmallVector<Operation *> buffers;
   int64_t steps = 1;
   if (auto alternated = alternateBuffers(cast<scf::ForOp>(op))) {
     op->remove();
     replaced.push_back(op);
     loop = alternated->loop;
+    buffers = std::move(alternated->buffers);
     steps = 2;
     makeSingle(alternated->last, excluded);
   }
@@ -317,21 +328,48 @@ FailureOr<Operation *> Distribution::share(Operation *op,
   if (failed(done))
     return failure();
   builder.setInsertionPoint(choice);
-  if (!holdsLoop)
-    describeSteps(loc, (tally.barriers + tally.more) / steps);
-  if (holdsLoop)
+  if (holdsLoop) {
     // What the loops in it do is not known step by step.
     tally = {step, rates.worthSharing / rates.barrier};
+  } else {
+    std::optional<int64_t> spared = tally.shared.getConstant();
+    if (spared && double(*spared) <= tally.getCost(rates))
+      return keepSingle(choice, loc, buffers);
+    int64_t barriers = (tally.barriers + tally.more) / steps;
+    describeSteps(loc,
+                  "ranks that share one meet at " + Twine(barriers) +
+                      (barriers == 1 ? " barrier in it" : " barriers in it"));
+  }
   choice.getConditionMutable().assign(emitIsWorth(builder, loc, tally));
   return choice.getOperation();
 }
 
+/// What one rank does, in place of a choice: ranks never share the steps,
+/// however many they are. `buffers` are for sharing them.
+Operation *Distribution::keepSingle(scf::IfOp choice, Location loc,
+                                    ArrayRef<Operation *> buffers) {
+  describeSteps(loc, "one rank executes them, as barriers in each would take "
+                     "longer than what is to be shared");
+  Operation *single = nullptr;
+  for (Operation &op :
+       llvm::make_early_inc_range(choice.elseBlock()->without_terminator())) {
+    op.moveBefore(choice);
+    single = &op;
+  }
+  choice->remove();
+  replaced.push_back(choice);
+  for (Operation *buffer : buffers) {
+    buffer->remove();
+    replaced.push_back(buffer);
+  }
+  return single;
+}
+
 /// Says how often ranks wait for each other in a step that they share, at most.
-void Distribution::describeSteps(Location loc, int64_t barriers) {
+void Distribution::describeSteps(Location loc, const Twine &words) {
   remark::analysis(loc,
                    remark::RemarkOpts::name("steps").category("gf-distribute"))
-      << "steps: ranks that share one meet at " + std::to_string(barriers) +
-             (barriers == 1 ? " barrier in it" : " barriers in it");
+      << "steps: " + words.str();
 }
 
 /// Whether the ranks of this run, if there are several, gain more by what they
@@ -352,9 +390,8 @@ Value Distribution::emitIsWorth(OpBuilder &builder, Location loc,
   });
   Value spared = arith::MulFOp::create(
       builder, loc, work, arith::DivFOp::create(builder, loc, others, ranks));
-  double cost = double(tally.barriers) * double(rates.barrier);
   return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, spared,
-                               constant(cost));
+                               constant(tally.getCost(rates)));
 }
 
 LogicalResult Distribution::distribute(Block &block,

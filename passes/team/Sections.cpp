@@ -206,6 +206,32 @@ static bool isSameValue(Value left, Value right, unsigned depth = 8) {
                       });
 }
 
+/// Copies the body of `second` into that of `first`, one operation that writes
+/// of each in turn. What a step waits for, it then waits for at the same place
+/// of both: like operations are neighbours, so one group shares them, or one
+/// rank executes them.
+static void interleave(scf::ForOp first, scf::ForOp second) {
+  auto isAlone = [](Operation *op) {
+    return isNeutral(op) || isa<memref::LoadOp>(op);
+  };
+  Operation *place = &first.getBody()->front();
+  Operation *end = first.getBody()->getTerminator();
+  auto passNext = [&] {
+    while (place != end && isAlone(place))
+      place = place->getNextNode();
+    if (place != end)
+      place = place->getNextNode();
+  };
+  IRMapping mapping;
+  mapping.map(second.getInductionVar(), first.getInductionVar());
+  passNext();
+  for (Operation &op : second.getBody()->without_terminator()) {
+    OpBuilder(place).clone(op, mapping);
+    if (!isAlone(&op))
+      passNext();
+  }
+}
+
 Operation *gatefold::joinLoops(Sections &sections) {
   auto first = cast<scf::ForOp>(sections.loops[0]);
   auto second = cast<scf::ForOp>(sections.loops[1]);
@@ -225,11 +251,7 @@ Operation *gatefold::joinLoops(Sections &sections) {
     if (!front)
       front = op;
   }
-  IRMapping mapping;
-  mapping.map(second.getInductionVar(), first.getInductionVar());
-  OpBuilder builder(first.getBody()->getTerminator());
-  for (Operation &op : second.getBody()->without_terminator())
-    builder.clone(op, mapping);
+  interleave(first, second);
   second->remove();
   return front ? front : first.getOperation();
 }

@@ -32,9 +32,9 @@ struct Sections {
 std::optional<Sections> findSections(mlir::Operation *first, Extents &extents);
 
 /// Makes one loop of the two, where they have the same steps: in each of these
-/// the first one's operations, then the second one's, which is removed from its
-/// block. Moves what stands before the second loop in its part to the front.
-/// Gives the first operation of all; null where the steps differ.
+/// an operation of the first one and of the second one in turn. The second one
+/// is removed from its block. Moves what stands before it in its part to the
+/// front. Gives the first operation of all; null where the steps differ.
 mlir::Operation *joinLoops(Sections &sections);
 
 } // namespace gatefold

@@ -20,6 +20,10 @@ public:
   void add(const Work &other);
   void multiply(mlir::AffineExpr count);
 
+  /// The value where no size is open.
+  std::optional<int64_t> getConstant() const {
+    return terms.empty() ? std::optional(known) : std::nullopt;
+  }
   /// The value if `open` stands for each size that is not known.
   int64_t estimate(int64_t open) const;
   /// Code for it, as f64; a size for which `emitSize` gives null counts as 1.

@@ -5,24 +5,29 @@
 // What is shared otherwise for a GPU.
 
 // Two loops of as many steps that are independent are one: the ranks share both
-// steps with the barriers of one. What prepares the second loop comes first.
+// steps with the barriers of one, as like operations of both stand next to each
+// other. What prepares the second loop comes first.
 // CHECK-LABEL: func @gatefold_run_entry(
 // CHECK-SAME: %[[X:.*]]: memref<?x1024xf32>, %[[Y:.*]]: memref<?x1024xf32>, %[[P:.*]]: memref<16x1024x64xf32>, %[[Q:.*]]: memref<16x1024x64xf32>, %[[G:.*]]: memref<1x1024xf32>, %[[H:.*]]: memref<1x1024xf32>)
 // CHECK: linalg.fill {{.*}} outs(%[[H]]
 // CHECK: scf.if
 // CHECK: scf.for %[[T:.*]] =
 // CHECK-NOT: scf.for %
+// CHECK: scf.forall
+// CHECK-NOT: scf.for
 // CHECK: gf.linear %[[G]]
-// CHECK-NOT: scf.for %
-// CHECK: linalg.add
-// CHECK-NOT: scf.for %
+// CHECK-NOT: scf.for
 // CHECK: gf.linear %[[H]]
 // CHECK-NOT: scf.for %
-// CHECK: linalg.add
+// CHECK: scf.forall
+// CHECK: scf.if
+// CHECK-NEXT: linalg.add
+// CHECK-NEXT: linalg.add
+// CHECK-NOT: scf.for
 // CHECK: } else {
 // TEAM-LABEL: func @gatefold_run_entry(
 // TEAM: scf.for
-// TEAM-COUNT-3: gf.team_barrier
+// TEAM-COUNT-2: gf.team_barrier
 // TEAM-NOT: gf.team_barrier
 // TEAM: } else {
 module attributes {gf.target = {block_threads = 256 : i64, multiprocessors = 108 : i64}} {
@@ -57,6 +62,7 @@ module attributes {gf.target = {block_threads = 256 : i64, multiprocessors = 108
 // The steps differ, so each loop is shared on its own.
 // CHECK-LABEL: func @gatefold_run_entry(
 // CHECK-COUNT-2: scf.for %
+// TEAM-LABEL: func @gatefold_run_entry(
 module attributes {gf.target = {block_threads = 256 : i64, multiprocessors = 108 : i64}} {
   func.func @gatefold_run_entry(%x: memref<?x1024xf32>, %y: memref<?x1024xf32>, %p: memref<16x1024x64xf32>,
                                 %q: memref<16x1024x64xf32>, %g: memref<1x1024xf32>, %h: memref<1x1024xf32>) {
@@ -76,6 +82,39 @@ module attributes {gf.target = {block_threads = 256 : i64, multiprocessors = 108
       %xt = memref.subview %y[%t, 0] [1, 1024] [1, 1] : memref<?x1024xf32> to memref<1x1024xf32, strided<[1024, 1], offset: ?>>
       gf.linear %h, %q outs(%z : memref<1x1024xf32>) : memref<1x1024xf32>, memref<16x1024x64xf32>
       linalg.add ins(%z, %xt : memref<1x1024xf32>, memref<1x1024xf32, strided<[1024, 1], offset: ?>>) outs(%h : memref<1x1024xf32>)
+    }
+    return
+  }
+}
+
+// -----
+
+// What ranks would share of a step takes less time than the barriers, however
+// many ranks there are: one executes all steps.
+// CHECK-LABEL: func @gatefold_run_entry(
+// CHECK-NOT: arith.cmpf
+// CHECK: scf.forall (%[[RANK:.*]]) in
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[RANK]]
+// CHECK: scf.if %[[FIRST]] {
+// CHECK-NEXT: scf.for
+// CHECK: gf.linear
+// CHECK-NOT: scf.for
+// CHECK: return
+// TEAM-LABEL: func @gatefold_run_entry(
+// TEAM: scf.for
+// TEAM-NOT: gf.team_barrier
+// TEAM: return
+module attributes {gf.target = {block_threads = 256 : i64, multiprocessors = 108 : i64}} {
+  func.func @gatefold_run_entry(%x: memref<?x192xf32>, %p: memref<3x192x64xf32>, %h: memref<1x192xf32>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %steps = memref.dim %x, %c0 : memref<?x192xf32>
+    scf.for %t = %c0 to %steps step %c1 {
+      %z = memref.alloc() : memref<1x192xf32>
+      %xt = memref.subview %x[%t, 0] [1, 192] [1, 1] : memref<?x192xf32> to memref<1x192xf32, strided<[192, 1], offset: ?>>
+      gf.linear %h, %p outs(%z : memref<1x192xf32>) : memref<1x192xf32>, memref<3x192x64xf32>
+      gf.linear %z, %p outs(%h : memref<1x192xf32>) : memref<1x192xf32>, memref<3x192x64xf32>
+      linalg.add ins(%h, %xt : memref<1x192xf32>, memref<1x192xf32, strided<[192, 1], offset: ?>>) outs(%h : memref<1x192xf32>)
     }
     return
   }

@@ -59,3 +59,21 @@ model normed(x: [B, T, 80]) -> [B, T, 256] {
   h, _ = scan(l, x)
   return h
 }
+
+model both_projected(x: [B, T, 80]) -> [B, T, 256] {
+  param l: lstm_projected(H=256, P=128, bidirectional=true)
+  h, _ = scan(l, x)
+  return h
+}
+
+model both_normed(x: [B, T, 80]) -> [B, T, 512] {
+  param l: lstm_layer_norm(H=256, bidirectional=true)
+  h, _ = scan(l, x)
+  return h
+}
+
+model small(x: [4, T, 80]) -> [4, T, 32] {
+  param l: lstm_layer_norm(H=32)
+  h, _ = scan(l, x)
+  return h
+}

@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <tuple>
 
 using namespace llvm;
 
@@ -135,6 +136,13 @@ bool areAlike(const Trace &left, const Trace &right) {
   return one == other;
 }
 
+/// Whether one number fills it, which needs no memory to be read from.
+bool isFilling(Value value) {
+  while (value.node->kind == Node::Kind::Broadcast)
+    value = value.node->operands[0];
+  return value.node->kind == Node::Kind::Constant;
+}
+
 class Counter {
 public:
   explicit Counter(function_ref<int64_t(const Trace &)> countBarriers)
@@ -235,10 +243,14 @@ private:
     return add(families[to].bytes, elementBytes(type.element),
                elementCount(type), times);
   }
+  /// Of values outside of attentions and recurrences, each once in a family,
+  /// however many of its operations read it, as both directions of a layer do.
   template <typename Range>
   bool addBytes(Family to, const Range &values, const Size &times) {
     return llvm::all_of(values, [&](const Value &value) {
-      return addBytes(to, value.type(), times);
+      return !value || isFilling(value) ||
+             !moved.insert({to, value.node, value.index}).second ||
+             addBytes(to, value.type(), times);
     });
   }
   /// Operations on the elements of a product, whose tensors count where nothing
@@ -396,6 +408,11 @@ private:
            {&attention.queries, &attention.keys, &attention.pairs})
         if (!addBytes(InAttentions, *values, times))
           return false;
+    Value others[] = {attention.lengths,       attention.mask,
+                      attention.bias,          attention.offset,
+                      attention.querySegments, attention.keySegments};
+    if (!around && !addBytes(InAttentions, others, times))
+      return false;
     if (!around)
       for (const TensorType &result : attention.results)
         if (!addBytes(InAttentions, result, times))
@@ -446,7 +463,9 @@ private:
     if (!addBarriers(recurrence, *inside))
       return false;
     std::set<const Node *> seen;
+    Value others[] = {recurrence.lengths, recurrence.resets};
     if (!around && (!addBytes(InRecurrences, recurrence.sequences, times) ||
+                    !addBytes(InRecurrences, others, times) ||
                     !addBytes(InRecurrences, recurrence.initials, times) ||
                     !addWeights(recurrence.body, seen)))
       return false;
@@ -468,6 +487,7 @@ private:
   const RecurrenceNode *lastDirection = nullptr;
   /// The attention or recurrence that is being counted.
   std::optional<Family> around;
+  std::set<std::tuple<Family, const Node *, unsigned>> moved;
 };
 
 template <typename Range> std::optional<Size> bytesOf(const Range &types) {

@@ -120,7 +120,11 @@ computeModelTimes(const text::Cost &cost, const TargetDescription &gpu,
       return std::nullopt;
     bytes += *known;
   }
+  // Yet all of them take no less than one.
   all.seconds[ModelTime::Global] = bytes / (gpu.globalGigabytes * 1e9);
+  for (const ModelTime &time : times)
+    all.seconds[ModelTime::Global] = std::max(all.seconds[ModelTime::Global],
+                                              time.seconds[ModelTime::Global]);
   times.push_back(std::move(all));
   return times;
 }

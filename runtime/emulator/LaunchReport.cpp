@@ -74,29 +74,39 @@ std::string Launch::nameOf(const Strand &strand, uint64_t address) const {
   return "address 0x" + utohexstr(address);
 }
 
-/// "4 bytes behind the end of `x` (512 bytes)", for what is nearest.
-static std::string distance(uint64_t address, uint64_t begin, uint64_t bytes,
-                            const Twine &name) {
-  bool before = address < begin;
-  uint64_t far = before ? begin - address : address - (begin + bytes);
-  std::string where = before     ? "before the begin of "
-                      : far == 0 ? "at the end of "
-                                 : "behind the end of ";
-  return (far ? std::to_string(far) + " bytes " : std::string()) + where +
-         name.str() + " (" + std::to_string(bytes) + " bytes)";
+/// How far an address is from `bytes` bytes at `begin`; of one of them, and of
+/// the one behind them, 0.
+static uint64_t distance(uint64_t address, uint64_t begin, uint64_t bytes) {
+  if (address < begin)
+    return begin - address;
+  return address - begin < bytes ? 0 : address - begin - bytes;
+}
+
+/// "4 bytes behind the end of `x` (512 bytes)", for what is nearest. An access
+/// that begins within it goes beyond its end.
+static std::string placeText(uint64_t address, uint64_t begin, uint64_t bytes,
+                             const Twine &name) {
+  if (address >= begin && address - begin < bytes)
+    return "from byte " + std::to_string(address - begin) + " of " +
+           name.str() + " on, which has " + std::to_string(bytes);
+  std::string whole = name.str() + " (" + std::to_string(bytes) + " bytes)";
+  uint64_t far = distance(address, begin, bytes);
+  if (far == 0)
+    return "at the end of " + whole;
+  return std::to_string(far) + " bytes " +
+         (address < begin ? "before the begin of " : "behind the end of ") +
+         whole;
 }
 
 void Launch::outOfBounds(Strand &strand, uint64_t address, const Use &use) {
   std::string where;
   uint64_t nearest = ~uint64_t(0);
   auto consider = [&](uint64_t begin, uint64_t bytes, const Twine &name) {
-    uint64_t far = address < begin            ? begin - address
-                   : address >= begin + bytes ? address - (begin + bytes)
-                                              : 0;
+    uint64_t far = distance(address, begin, bytes);
     if (far >= nearest)
       return;
     nearest = far;
-    where = distance(address, begin, bytes, name);
+    where = placeText(address, begin, bytes, name);
   };
   bool isShared = sharedArena.contains(address);
   bool isLocal = localArena.contains(address);

@@ -7,6 +7,13 @@
 ; RUN: not gatefold-emulate %s --kernel at --argument x=i32[8]:1 --argument i64:32 2>&1 | FileCheck %s --check-prefix=END
 ; RUN: not gatefold-emulate %s --kernel at --argument x=i32[8]:1 --argument i64:44 2>&1 | FileCheck %s --check-prefix=BEHIND
 ; RUN: not gatefold-emulate %s --kernel at --argument x=i32[8]:1 --argument i64:-4 2>&1 | FileCheck %s --check-prefix=BEFORE
+; RUN: not gatefold-emulate %s --kernel fills --argument x=i32[8] --argument i64:99999999999 --argument i64:4 2>&1 | FileCheck %s --check-prefix=HUGE
+; RUN: not gatefold-emulate %s --kernel fills --argument x=i32[8] --argument i64:99999999999 --argument i64:40 2>&1 | FileCheck %s --check-prefix=HUGE-BEHIND
+; RUN: not gatefold-emulate %s --kernel fills --argument x=i32[8] --argument i64:-1 --argument i64:32 2>&1 | FileCheck %s --check-prefix=HUGE-END
+; RUN: not gatefold-emulate %s --kernel fills --argument x=i32[8] --argument i64:40 --argument i64:0 2>&1 | FileCheck %s --check-prefix=HUGE-LITTLE
+; RUN: not gatefold-emulate %s --kernel copies --argument x=i32[8]:1 --argument y=i32[8]:1 --argument i64:99999999999 2>&1 | FileCheck %s --check-prefix=HUGE-COPY
+; RUN: not gatefold-emulate %s --kernel fills_shared --argument i64:99999999999 2>&1 | FileCheck %s --check-prefix=HUGE-SHARED
+; RUN: not gatefold-emulate %s --kernel fills_local --argument i64:99999999999 2>&1 | FileCheck %s --check-prefix=HUGE-LOCAL
 ; RUN: not gatefold-emulate %s --kernel at --argument null --argument i64:8 2>&1 | FileCheck %s --check-prefix=NULL
 ; RUN: not gatefold-emulate %s --kernel at --argument i64:1311768467463790320 --argument i64:0 2>&1 | FileCheck %s --check-prefix=WILD
 ; RUN: gatefold-emulate %s --kernel shared --argument i32:7 --shared 64
@@ -17,6 +24,10 @@
 ; RUN: not gatefold-emulate %s --kernel constant 2>&1 | FileCheck %s --check-prefix=CONSTANT
 
 target triple = "nvptx64-nvidia-cuda"
+
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare void @llvm.memset.p3.i64(ptr addrspace(3), i8, i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 @first = internal addrspace(3) global [8 x i32] poison, align 4
 @second = internal addrspace(3) global [8 x i32] poison, align 4
@@ -31,6 +42,36 @@ target triple = "nvptx64-nvidia-cuda"
 define ptx_kernel void @at(ptr %x, i64 %offset) {
   %place = getelementptr i8, ptr %x, i64 %offset
   store i32 5, ptr %place
+  ret void
+}
+
+; However many bytes, the distance is that of the first one that is not there.
+; HUGE: thread (0, 0, 0) writes 99999999999 bytes from byte 4 of `x` on, which has 32 [out-of-bounds]
+; HUGE-BEHIND: thread (0, 0, 0) writes 99999999999 bytes 8 bytes behind the end of `x` (32 bytes)
+; HUGE-END: thread (0, 0, 0) writes 18446744073709551615 bytes at the end of `x` (32 bytes)
+; HUGE-LITTLE: thread (0, 0, 0) writes 40 bytes at the end of `x` (32 bytes)
+define ptx_kernel void @fills(ptr %x, i64 %bytes, i64 %offset) {
+  %place = getelementptr i8, ptr %x, i64 %offset
+  call void @llvm.memset.p0.i64(ptr %place, i8 0, i64 %bytes, i1 false)
+  ret void
+}
+
+; HUGE-COPY: thread (0, 0, 0) reads 99999999999 bytes from byte 0 of `x` on, which has 32
+define ptx_kernel void @copies(ptr %x, ptr %y, i64 %bytes) {
+  call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %x, i64 %bytes, i1 false)
+  ret void
+}
+
+; HUGE-SHARED: thread (0, 0, 0) writes 99999999999 bytes from byte 0 of `first` on, which has 32
+define ptx_kernel void @fills_shared(i64 %bytes) {
+  call void @llvm.memset.p3.i64(ptr addrspace(3) @first, i8 0, i64 %bytes, i1 false)
+  ret void
+}
+
+; HUGE-LOCAL: thread (0, 0, 0) writes 99999999999 bytes from byte 0 of `mine` on, which has 12
+define ptx_kernel void @fills_local(i64 %bytes) {
+  %mine = alloca [3 x i32]
+  call void @llvm.memset.p0.i64(ptr %mine, i8 0, i64 %bytes, i1 false)
   ret void
 }
 

@@ -3,6 +3,7 @@
 
 #include "runtime/emulator/Launch.h"
 #include "llvm/ADT/StringExtras.h"
+#include <set>
 
 using namespace llvm;
 using namespace gatefold::emulator;
@@ -57,6 +58,29 @@ faultOfWarp(const Strand &strand) {
   return std::nullopt;
 }
 
+/// What those that wait need.
+static std::string hintFor(const std::set<Strand::Status> &ways,
+                           bool isOrdinaryGrid) {
+  using Status = Strand::Status;
+  // Those that wait at barriers wait for whoever is in such a loop.
+  if (ways.count(Status::Ready))
+    return std::string("a loop that waits ends once another thread writes what "
+                       "it looks at: gives a lock back, raises a flag") +
+           (isOrdinaryGrid ? "; blocks of an ordinary grid cannot wait for "
+                             "each other, a cooperative one's can"
+                           : "");
+  std::string hint;
+  auto add = [&](Status way, StringRef text) {
+    if (ways.count(way))
+      hint += (hint.empty() ? "" : "; ") + text.str();
+  };
+  add(Status::Warp, "all lanes of its mask must come to an instruction");
+  add(Status::Barrier, "all threads that a barrier is for must come to it");
+  add(Status::Phase, "a phase of an mbarrier takes as many arrivals as "
+                     "`mbarrier.init` said, and the bytes that it expects");
+  return hint;
+}
+
 bool Launch::reportStuck() {
   using Status = Strand::Status;
   std::map<std::pair<Status, uint32_t>, Group> groups;
@@ -84,6 +108,7 @@ bool Launch::reportStuck() {
     message = stuck ? "nothing changes any more: " : "nobody can go on: ";
 
   std::vector<Event> events;
+  std::set<Status> ways;
   StringRef separator = "";
   for (const auto &[key, group] : groups) {
     const Site &site = code.sites[key.second];
@@ -98,6 +123,7 @@ bool Launch::reportStuck() {
                          " at the same memory again and again at " + at
                    : threadsText(group.count, "wait") + " at " + at;
     events.push_back(eventOf(*group.first));
+    ways.insert(key.first);
   }
   if (endedCount)
     message += ", " + std::to_string(endedCount) +
@@ -110,16 +136,12 @@ bool Launch::reportStuck() {
   first.site = at.site;
   first.blockIndex = at.blockIndex;
   first.threadIndex = at.threadIndex;
-  StringRef hint;
+  std::string hint;
   if (kind == FindingKind::DivergentBarrier)
     hint = "the condition around them must be the same for all threads of a "
            "warp";
-  else if (kind == FindingKind::Deadlock && !options.cooperative &&
-           options.grid.count() > 1 && stuck)
-    hint = "blocks of an ordinary grid cannot wait for each other; a "
-           "cooperative one's can";
   else if (kind == FindingKind::Deadlock)
-    hint = "all threads that a barrier is for must come to it";
+    hint = hintFor(ways, !options.cooperative && options.grid.count() > 1);
   report(first, kind, message, hint, ArrayRef(events).drop_front());
   return true;
 }

@@ -12,7 +12,7 @@
 
 ; CHECK: x: i32[128], least 0, mean 63.5, largest 127
 ; ORDINARY: grid.gf:9:5: error: deadlock: nothing changes any more: {{.*}}1 thread looks at the same memory again and again at grid.gf:9:5 (atomic load i32), 31 threads wait at
-; ORDINARY: hint: blocks of an ordinary grid cannot wait for each other; a cooperative one's can
+; ORDINARY: hint: a loop that waits ends once another thread writes what it looks at: gives a lock back, raises a flag; blocks of an ordinary grid cannot wait for each other, a cooperative one's can{{$}}
 ; UNFENCED: grid.gf:12:3: error: race on global memory: thread ({{.*}}) of block ({{.*}}) reads
 ; UNFENCED: hint: a barrier of the grid: a fence of the device's scope before it signals and after it has waited; `atomicrmw` alone orders nothing
 

@@ -80,6 +80,7 @@ consume:
 
 ; Nobody arrives.
 ; WAITS: ring.gf:8:3: error: deadlock: nobody can go on: 1 thread waits at ring.gf:8:3 ({{.*}}mbarrier.try_wait{{.*}}) [deadlock]
+; WAITS-NEXT: hint: a phase of an mbarrier takes as many arrivals as `mbarrier.init` said, and the bytes that it expects
 define ptx_kernel void @waits(i32 %parity) !dbg !3 {
   call void @llvm.nvvm.mbarrier.init.shared(ptr addrspace(3) @full, i32 1)
   br label %wait

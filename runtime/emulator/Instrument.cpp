@@ -12,6 +12,7 @@
 #include "llvm/Analysis/CFG.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Transforms/Utils/LowerAtomic.h"
 
 using namespace llvm;
 using namespace gatefold::emulator;
@@ -62,6 +63,11 @@ void Retarget::instrumentMemory(llvm::Instruction &instruction) {
            {generic(builder, pointer),
             site(instruction, withType(kind + (load ? "load" : "store"), type),
                  access)});
+  // One thread runs at a time. The CPU need not have such an access.
+  if (load)
+    load->setAtomic(AtomicOrdering::NotAtomic);
+  else
+    store->setAtomic(AtomicOrdering::NotAtomic);
 }
 
 void Retarget::instrumentAtomic(llvm::Instruction &instruction) {
@@ -102,6 +108,11 @@ void Retarget::instrumentAtomic(llvm::Instruction &instruction) {
   Value *now = builder.CreateAlignedLoad(type, address, Align(1));
   callHook(builder, Hook::updated,
            {builder.CreateICmpNE(asBits(old), asBits(now))});
+  // One thread runs at a time. The CPU need not have such an update.
+  if (update)
+    lowerAtomicRMWInst(update);
+  else
+    lowerAtomicCmpXchgInst(exchange);
 }
 
 /// `memcpy` and its like.
@@ -167,6 +178,12 @@ void Retarget::instrumentCall(CallInst &call) {
     case Intrinsic::launder_invariant_group:
     case Intrinsic::strip_invariant_group:
       call.replaceAllUsesWith(call.getArgOperand(0));
+      call.eraseFromParent();
+      return;
+    // Not every CPU's code generator has it.
+    case Intrinsic::canonicalize:
+      call.replaceAllUsesWith(builder.CreateFMul(
+          call.getArgOperand(0), ConstantFP::get(call.getType(), 1)));
       call.eraseFromParent();
       return;
     default:

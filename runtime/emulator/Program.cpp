@@ -75,26 +75,6 @@ static Expected<std::unique_ptr<orc::LLJIT>> createJit() {
       .create();
 }
 
-/// What the code generator calls for arithmetic that the CPU has not.
-static bool isArithmeticSymbol(StringRef name) {
-  static const char *const functions[] = {
-      "acos",    "asin",      "atan",     "atan2",   "ceil",   "cos",
-      "cosh",    "exp",       "exp2",     "exp10",   "fabs",   "floor",
-      "fma",     "fmax",      "fmin",     "fmod",    "frexp",  "ldexp",
-      "log",     "log2",      "log10",    "modf",    "pow",    "nearbyint",
-      "rint",    "round",     "sin",      "sincos",  "sinh",   "sqrt",
-      "tan",     "tanh",      "trunc",    "lrint",   "llrint", "lround",
-      "llround", "roundeven", "fmaximum", "fminimum"};
-  name.consume_front("_");
-  if (name.starts_with("_"))
-    // Those of the compiler's own library: `__udivti3`, `__extendhfsf2`.
-    return name.ends_with("2") || name.ends_with("3") || name.ends_with("4");
-  if (name == "memcpy" || name == "memmove" || name == "memset")
-    return true;
-  name.consume_back("f");
-  return is_contained(functions, name);
-}
-
 static Error link(orc::LLJIT &jit, Device &device, const Retarget &retarget) {
   orc::SymbolMap symbols;
   auto define = [&](StringRef name, uint64_t address) {
@@ -169,6 +149,7 @@ Expected<std::unique_ptr<Program>> Program::load(Device &device,
   Expected<std::unique_ptr<Module>> module = parse(text, *context);
   if (!module)
     return module.takeError();
+  std::string faults;
   Expected<std::unique_ptr<orc::LLJIT>> jit = createJit();
   if (!jit)
     return jit.takeError();
@@ -186,6 +167,7 @@ Expected<std::unique_ptr<Program>> Program::load(Device &device,
   retarget.instrument();
   retarget.wrapInstructions();
   retarget.makeEntries();
+  retarget.defineArithmetic();
   StripDebugInfo(**module);
   std::string broken;
   raw_string_ostream stream(broken);
@@ -193,13 +175,22 @@ Expected<std::unique_ptr<Program>> Program::load(Device &device,
     return createStringError("the module cannot be made ready for the CPU: " +
                              StringRef(broken).split('\n').first);
 
+  // ORC prints what it could not link, and says little in its errors.
+  (*jit)->getExecutionSession().setErrorReporter([&faults](Error error) {
+    faults += (faults.empty() ? "" : "; ") + toString(std::move(error));
+  });
   if (Error error = link(**jit, device, retarget))
     return error;
   if (Error error = (*jit)->addIRModule(
           orc::ThreadSafeModule(std::move(*module), std::move(context))))
     return error;
-  if (Error error = finish(**jit, device, retarget, *program->code))
-    return error;
+  if (Error error = finish(**jit, device, retarget, *program->code)) {
+    if (faults.empty())
+      return error;
+    consumeError(std::move(error));
+    return createStringError("the module cannot be linked: " + faults);
+  }
+  (*jit)->getExecutionSession().setErrorReporter(consumeError);
   program->code->jit = std::move(*jit);
   return program;
 }

@@ -109,8 +109,10 @@ static Error refuse(const Function &function, const Twine &what) {
 static bool isOrdinary(Type *type, const DataLayout &layout) {
   if (type->isVoidTy() || type->isLabelTy() || type->isMetadataTy())
     return true;
+  Type *scalar = type->getScalarType();
   if (type->isScalableTy() || !type->isSized() || type->isTokenTy() ||
-      type->isX86_AMXTy() || type->isTargetExtTy())
+      type->isX86_AMXTy() || type->isTargetExtTy() || scalar->isX86_FP80Ty() ||
+      scalar->isPPC_FP128Ty())
     return false;
   return layout.getTypeAllocSize(type).getFixedValue() <= mostBytesOfValue;
 }
@@ -142,8 +144,10 @@ Error Retarget::checkFunction(Function &function) {
     default:
       break;
     }
+    // What an assumption is about stands in bundles; it is dropped.
     if (auto *call = dyn_cast<CallInst>(&instruction))
-      if (call->getNumOperandBundles() || call->isMustTailCall())
+      if ((call->getNumOperandBundles() && !isa<AssumeInst>(call)) ||
+          call->isMustTailCall())
         return refuse(function, "has a call that no GPU has");
   }
   return Error::success();
@@ -290,8 +294,11 @@ void Retarget::makeEntries() {
     function.setSection("");
     function.setComdat(nullptr);
     function.setVisibility(GlobalValue::DefaultVisibility);
-    if (!isEntry)
+    if (!isEntry) {
       function.setLinkage(GlobalValue::InternalLinkage);
+      // The code generator would call a kernel's `fmodf` for its own.
+      function.setName("gatefold.code." + function.getName());
+    }
     function.setGC("");
     function.clearGC();
     if (function.hasPrefixData())

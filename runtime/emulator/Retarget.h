@@ -10,6 +10,7 @@
 //   instrument       accesses, loops, local memory, division, ends
 //   wrapInstructions intrinsics and inline assembly
 //   makeEntries      a function for each kernel that takes a block of arguments
+//   defineArithmetic functions that the compiler's own library may lack
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,6 +69,8 @@ public:
   void instrument();
   void wrapInstructions();
   void makeEntries();
+  /// Roundings to bf16, which GCC's library has from version 13 on.
+  void defineArithmetic();
 
   std::vector<DeviceVariable> deviceVariables;
   /// The numbers of the types of the functions in the table
@@ -116,9 +119,12 @@ private:
 /// Where an instruction stands in the program's text, through what was inlined.
 Place placeOf(const llvm::Instruction &instruction, llvm::StringRef what);
 
-/// Whether the emulator leaves a call of this intrinsic as it is: arithmetic
-/// that every target has.
+/// Whether the emulator leaves a call of this function as it is: an intrinsic
+/// of arithmetic that the CPU has, too.
 bool isArithmetic(const llvm::Function &function);
+/// Whether the code generator calls this function for arithmetic that the CPU
+/// has no instruction for.
+bool isArithmeticSymbol(llvm::StringRef name);
 
 Scope scopeOf(llvm::StringRef syncScope);
 Ordering orderingOf(llvm::AtomicOrdering ordering);

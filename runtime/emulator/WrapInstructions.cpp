@@ -15,21 +15,6 @@
 using namespace llvm;
 using namespace gatefold::emulator;
 
-bool gatefold::emulator::isArithmetic(const Function &function) {
-  // Of another target, or of what an optimiser alone uses.
-  if (function.isTargetIntrinsic() || !function.doesNotAccessMemory())
-    return false;
-  auto isNumber = [](Type *type) {
-    return type->isIntOrIntVectorTy() || type->isFPOrFPVectorTy();
-  };
-  FunctionType *type = function.getFunctionType();
-  if (!all_of(type->params(), isNumber))
-    return false;
-  if (auto *aggregate = dyn_cast<StructType>(type->getReturnType()))
-    return all_of(aggregate->elements(), isNumber);
-  return isNumber(type->getReturnType());
-}
-
 /// `RESULT wrapper(OPERANDS..., i32 site)`.
 Function *Retarget::makeWrapper(FunctionType *type, unsigned instruction) {
   SmallVector<Type *> parameters(type->params());

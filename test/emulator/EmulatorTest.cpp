@@ -14,6 +14,8 @@ using namespace gatefold::emulator;
 
 /// How often the shadow disagrees with its reference.
 int testShadow();
+/// How many intrinsics end in more than a finding.
+int testArithmetic();
 
 static int failures = 0;
 
@@ -201,5 +203,6 @@ int main() {
   testFindings(**device, **program);
   testErrors(**device, **program);
   CHECK(testShadow() == 0);
+  CHECK(testArithmetic() == 0);
   return failures;
 }

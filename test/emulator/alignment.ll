@@ -5,6 +5,7 @@
 
 ; RUN: gatefold-emulate %s --kernel clean --argument x=f32[8]:1@16
 ; RUN: not gatefold-emulate %s --kernel clean --argument x=f32[8]:1@8 2>&1 | FileCheck %s --check-prefix=BUFFER
+; RUN: gatefold-emulate %s --kernel atomic --argument x=i32[8]:1@32 | FileCheck %s --check-prefix=ATOMIC
 ; RUN: not gatefold-emulate %s --kernel shared 2>&1 | FileCheck %s --check-prefix=SHARED
 
 target triple = "nvptx64-nvidia-cuda"
@@ -15,6 +16,16 @@ target triple = "nvptx64-nvidia-cuda"
 ; BUFFER-NEXT: hint: a greater alignment
 define ptx_kernel void @clean(ptr addrspace(1) %x) {
   %value = load <4 x float>, ptr addrspace(1) %x, align 16
+  ret void
+}
+
+; Atomic accesses that no CPU has an instruction for.
+; ATOMIC: 9 1 1 1 1 1 1 1
+define ptx_kernel void @atomic(ptr addrspace(1) %x) {
+  %all = atomicrmw add ptr addrspace(1) %x, i256 7 monotonic
+  %number = load atomic i32, ptr addrspace(1) %x monotonic, align 1
+  %more = add i32 %number, 1
+  store atomic i32 %more, ptr addrspace(1) %x monotonic, align 1
   ret void
 }
 

@@ -2,6 +2,8 @@
 //===- Report.cpp - What a run found and computed -------------------------===//
 
 #include "runtime/emulator/tool/Report.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -17,21 +19,41 @@ static std::pair<StringRef, StringRef> splitHint(StringRef message) {
   return message.split("\nhint: ");
 }
 
+/// Names come from the module, and may be any bytes: what is neither UTF-8 nor
+/// to be seen stands as in LLVM IR, `\BD`.
+static std::string printable(StringRef text) {
+  std::string result;
+  raw_string_ostream stream(result);
+  while (!text.empty()) {
+    const auto *begin = reinterpret_cast<const UTF8 *>(text.data());
+    size_t bytes = getUTF8SequenceSize(begin, begin + text.size());
+    if (bytes > 1)
+      stream << text.take_front(bytes);
+    else if (isPrint(text.front()) && text.front() != '\\')
+      stream << text.front();
+    else
+      stream << '\\' << hexdigit(uint8_t(text.front()) >> 4)
+             << hexdigit(text.front() & 15);
+    text = text.drop_front(std::max<size_t>(bytes, 1));
+  }
+  return result;
+}
+
 void gatefold::emulator::say(StringRef severity, const Twine &message) {
   std::string whole = message.str();
   auto [text, hint] = splitHint(whole);
-  errs() << "gatefold-emulate: " << severity << ": " << text << "\n";
+  errs() << "gatefold-emulate: " << severity << ": " << printable(text) << "\n";
   if (!hint.empty())
-    errs() << "hint: " << hint << "\n";
+    errs() << "hint: " << printable(hint) << "\n";
 }
 
 json::Object gatefold::emulator::messageJson(StringRef severity,
                                              StringRef message) {
   auto [text, hint] = splitHint(message);
   json::Object object{{"severity", severity.str()},
-                      {"message", json::fixUTF8(text)}};
+                      {"message", printable(text)}};
   if (!hint.empty())
-    object["hint"] = json::fixUTF8(hint);
+    object["hint"] = printable(hint);
   return object;
 }
 
@@ -42,8 +64,8 @@ static std::string indexText(const uint32_t (&index)[3]) {
 
 static std::string whereOf(const Place::Frame &frame) {
   if (frame.line == 0)
-    return frame.function + ": ";
-  return frame.file + ":" + std::to_string(frame.line) + ":" +
+    return printable(frame.function) + ": ";
+  return printable(frame.file) + ":" + std::to_string(frame.line) + ":" +
          std::to_string(frame.column) + ": ";
 }
 
@@ -51,10 +73,10 @@ static void printPlace(const Event &event, StringRef severity,
                        const Twine &message) {
   ArrayRef<Place::Frame> frames = event.place.frames;
   errs() << (frames.empty() ? std::string() : whereOf(frames.front()))
-         << severity << ": " << message << "\n";
+         << severity << ": " << printable(message.str()) << "\n";
   for (size_t i = 1; i < frames.size(); ++i)
-    errs() << whereOf(frames[i]) << "note: `" << frames[i - 1].function
-           << "` is called here\n";
+    errs() << whereOf(frames[i]) << "note: `"
+           << printable(frames[i - 1].function) << "` is called here\n";
 }
 
 void gatefold::emulator::printFinding(const Finding &finding) {
@@ -78,19 +100,19 @@ json::Object gatefold::emulator::findingJson(const Finding &finding) {
   for (const Event &event : finding.events) {
     json::Array frames;
     for (const Place::Frame &frame : event.place.frames)
-      frames.push_back(json::Object{{"file", json::fixUTF8(frame.file)},
-                                    {"function", json::fixUTF8(frame.function)},
+      frames.push_back(json::Object{{"file", printable(frame.file)},
+                                    {"function", printable(frame.function)},
                                     {"line", frame.line},
                                     {"column", frame.column}});
     events.push_back(json::Object{
-        {"instruction", json::fixUTF8(event.place.instruction)},
+        {"instruction", printable(event.place.instruction)},
         {"places", std::move(frames)},
         {"block", json::Array{event.block[0], event.block[1], event.block[2]}},
         {"thread",
          json::Array{event.thread[0], event.thread[1], event.thread[2]}}});
   }
   json::Object object{{"kind", nameOf(finding.kind)},
-                      {"message", json::fixUTF8(finding.message)},
+                      {"message", printable(finding.message)},
                       {"count", static_cast<int64_t>(finding.count)},
                       {"events", std::move(events)}};
   if (!finding.hint.empty())
@@ -158,7 +180,7 @@ static Spread spreadOf(const Summary &summary) {
 void gatefold::emulator::printSummary(const Summary &summary) {
   const Buffer &buffer = *summary.buffer;
   Spread spread = spreadOf(summary);
-  outs() << buffer.name << ": " << files::elementName(buffer.element)
+  outs() << printable(buffer.name) << ": " << files::elementName(buffer.element)
          << files::shapeText(buffer.shape);
   if (summary.unwritten)
     outs() << ", " << summary.unwritten << " of " << spread.values.size()
@@ -179,7 +201,7 @@ void gatefold::emulator::printSummary(const Summary &summary) {
 
 json::Object gatefold::emulator::summaryJson(const Summary &summary) {
   const Buffer &buffer = *summary.buffer;
-  json::Object object{{"name", json::fixUTF8(buffer.name)},
+  json::Object object{{"name", printable(buffer.name)},
                       {"element", files::elementName(buffer.element)},
                       {"shape", json::Array(buffer.shape)},
                       {"unwritten", static_cast<int64_t>(summary.unwritten)}};
@@ -202,7 +224,7 @@ json::Object gatefold::emulator::statisticsJson(const Statistics &statistics) {
   auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
   json::Object instructions;
   for (const auto &[name, count] : statistics.instructions)
-    instructions[name] = number(count);
+    instructions[printable(name)] = number(count);
   return json::Object{
       {"blocks", number(statistics.blocks)},
       {"threads", number(statistics.threads)},
@@ -221,10 +243,11 @@ json::Object gatefold::emulator::statisticsJson(const Statistics &statistics) {
 
 void gatefold::emulator::printKernels(ArrayRef<Kernel> kernels) {
   for (const Kernel &kernel : kernels) {
-    outs() << kernel.name << "\n";
+    outs() << printable(kernel.name) << "\n";
     for (const Parameter &parameter : kernel.parameters)
       outs() << "  " << parameter.type << (parameter.name.empty() ? "" : " ")
-             << parameter.name << ", " << parameter.bytes << " bytes\n";
+             << printable(parameter.name) << ", " << parameter.bytes
+             << " bytes\n";
   }
 }
 
@@ -234,10 +257,10 @@ json::Array gatefold::emulator::kernelsJson(ArrayRef<Kernel> kernels) {
     json::Array parameters;
     for (const Parameter &parameter : kernel.parameters)
       parameters.push_back(
-          json::Object{{"name", json::fixUTF8(parameter.name)},
-                       {"type", json::fixUTF8(parameter.type)},
+          json::Object{{"name", printable(parameter.name)},
+                       {"type", parameter.type},
                        {"bytes", static_cast<int64_t>(parameter.bytes)}});
-    array.push_back(json::Object{{"name", json::fixUTF8(kernel.name)},
+    array.push_back(json::Object{{"name", printable(kernel.name)},
                                  {"parameters", std::move(parameters)}});
   }
   return array;

@@ -114,6 +114,9 @@ struct Limits {
   uint64_t threads = 24576;
   /// Turns through loops, of one thread.
   uint64_t steps = uint64_t(1) << 30;
+  /// Such turns one after the other in which it neither looked at memory that
+  /// others see nor waited for them.
+  uint64_t quietSteps = uint64_t(1) << 28;
   /// How often a thread may look at memory that nobody changes.
   uint64_t polls = uint64_t(1) << 16;
   /// Findings at different places; the next one ends the launch.

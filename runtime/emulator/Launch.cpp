@@ -146,6 +146,11 @@ Error Launch::prepare(ArrayRef<Argument> values) {
 // Blocks
 //===----------------------------------------------------------------------===//
 
+/// At how many turns through loops a thread that had `steps` is looked at.
+static uint64_t nextCheck(uint64_t steps, const Limits &limits) {
+  return std::min(steps + stepsOfTurn - 1, limits.steps) + 1;
+}
+
 void Launch::startBlock(Block &block, uint64_t number) {
   const Extent &grid = options.grid, &size = options.block;
   block.index = {uint32_t(number % grid.x), uint32_t(number / grid.x % grid.y),
@@ -190,6 +195,7 @@ void Launch::startBlock(Block &block, uint64_t number) {
     strand.slot = &strand - strands.data();
     strand.moment.block = number;
     strand.moment.thread = index;
+    strand.nextCheck = nextCheck(0, options.limits);
     stacks.start(strand.slot, strand.fibre, enterFibre, &strand);
   }
   live += threadsPerBlock;
@@ -253,6 +259,7 @@ void Launch::runAlive() {
   while (live && !ended) {
     uint64_t before = changes;
     bool ran = false;
+    favoured = nullptr;
     permute();
     for (uint32_t turn : turns) {
       Strand &strand = strands[turn];
@@ -309,7 +316,11 @@ void Launch::abandon(Strand &strand) {
   llvm_unreachable("a thread that has ended does not run");
 }
 
-void Launch::wait(Strand &strand) { switchFibre(strand.fibre, scheduler); }
+void Launch::wait(Strand &strand) {
+  strand.stepsBefore = strand.steps;
+  strand.nextCheck = nextCheck(strand.steps, options.limits);
+  switchFibre(strand.fibre, scheduler);
+}
 
 void Launch::exit(Thread &thread) { endStrand(strandOf(thread)); }
 
@@ -332,14 +343,30 @@ void Launch::pause(Thread &thread) {
   poll(strand, ~uint64_t(0));
 }
 
-void Launch::step(Strand &strand, uint32_t site) {
-  bool isTurn = ++strand.steps % stepsOfTurn == 0;
-  if (!isTurn && strand.steps <= options.limits.steps)
-    return;
+void Launch::checkSteps(Strand &strand, uint32_t site) {
+  const Limits &limits = options.limits;
   strand.site = site;
-  if (strand.steps > options.limits.steps)
+  if (strand.steps > limits.steps)
     fail(strand, site, FindingKind::Limit,
          "a thread went through its loops " + Twine(strand.steps) + " times",
          "does this loop end? If so, allow more steps");
+  uint64_t quiet = strand.steps - strand.stepsBefore;
+  if (quiet > limits.quietSteps)
+    fail(strand, site, FindingKind::Limit,
+         "a thread went through its loops " + Twine(quiet) +
+             " times and looked at no memory that others see",
+         "does this loop end? If so, allow more steps");
+  strand.nextCheck = nextCheck(strand.steps, limits);
+  // Nothing that others do can change such a loop. Letting them run would take
+  // as many times longer to the limit as there are threads.
+  if (quiet >= stepsOfTurn)
+    return;
+  // For the same reason one thread runs as long as all others together.
+  if (!favoured) {
+    favoured = &strand;
+    turnsLeft = live;
+  }
+  if (favoured == &strand && --turnsLeft)
+    return;
   wait(strand);
 }

@@ -85,7 +85,10 @@ struct Strand : Thread {
   /// back to one of them.
   uint64_t recent[4] = {};
   uint64_t recentCount = 0, polls = 0, pollsSince = 0;
-  uint64_t steps = 0;
+  /// Turns through loops; how many there were when it last looked at memory of
+  /// others or waited for them; after how many more is to be done than to
+  /// count.
+  uint64_t steps = 0, stepsBefore = 0, nextCheck = 0;
 
   std::deque<Copy> copies;
   uint64_t copyGroups = 0, copiesBegun = 0;
@@ -197,7 +200,10 @@ public:
                          uint32_t site);
   void leaveLocal(Strand &strand, uint64_t mark);
   void initialiseLocal(uint64_t address, uint64_t bytes);
-  void step(Strand &strand, uint32_t site);
+  void step(Strand &strand, uint32_t site) {
+    if (++strand.steps >= strand.nextCheck)
+      checkSteps(strand, site);
+  }
   void execute(Strand &strand, uint32_t instruction, uint32_t site,
                const void *const *operands, void *result);
   [[noreturn]] void fail(Strand &strand, uint32_t site, FindingKind kind,
@@ -229,6 +235,7 @@ private:
   void wait(Strand &strand);
   /// Never runs this one again.
   [[noreturn]] void abandon(Strand &strand);
+  void checkSteps(Strand &strand, uint32_t site);
   void poll(Strand &strand, uint64_t key);
   bool reportStuck();
 
@@ -304,6 +311,10 @@ private:
   Fibre scheduler;
   uint64_t live = 0, changes = 1, clockTime = 0;
   bool ended = false, stuck = false;
+  /// Of those that took their turn to its end since the scheduler last went
+  /// through all threads the first, and how many turns more it may have.
+  const Strand *favoured = nullptr;
+  uint64_t turnsLeft = 0;
   /// A warp's instruction is executed, on the stack of one of its threads.
   bool executesWarp = false;
 

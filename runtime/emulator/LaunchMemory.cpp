@@ -121,6 +121,7 @@ void *Launch::touch(Strand &strand, uint64_t address, const Use &use) {
   }
   if (isLocal)
     return reinterpret_cast<void *>(address);
+  strand.stepsBefore = strand.steps;
   Statistics &statistics = result.statistics;
   if (use.reads)
     (isShared ? statistics.sharedBytesRead : statistics.globalBytesRead) +=

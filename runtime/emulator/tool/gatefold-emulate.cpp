@@ -76,7 +76,9 @@ cl::list<std::string> outputs("output", cl::desc("where a buffer goes"),
                               cl::value_desc("NAME=FILE.npy"),
                               cl::cat(category));
 cl::opt<uint64_t> maxSteps("max-steps",
-                           cl::desc("turns through loops, of one thread"),
+                           cl::desc("turns through loops, of one thread; if "
+                                    "not given, 2^30, or 2^28 in which it "
+                                    "looks at no memory that others see"),
                            cl::value_desc("N"), cl::init(Limits().steps),
                            cl::cat(category));
 cl::opt<unsigned> maxFindings("max-findings",
@@ -182,10 +184,11 @@ static bool isSame(const Finding &left, const Finding &right) {
                     right.events.begin(), right.events.end(), isSamePlace);
 }
 
-/// One run on a device of its own; adds what it finds to `findings`.
+/// One run on a device of its own; adds what it finds to `findings`. One that
+/// reached a limit is made the last: another one would take as long.
 static Error runOnce(MemoryBufferRef module, Arguments &given,
                      LaunchOptions options, std::vector<Finding> &findings,
-                     Outcome &outcome, bool isLast) {
+                     Outcome &outcome, bool &isLast) {
   Expected<std::unique_ptr<Device>> device = Device::create();
   if (!device)
     return device.takeError();
@@ -213,6 +216,8 @@ static Error runOnce(MemoryBufferRef module, Arguments &given,
   Expected<LaunchResult> result = (*program)->launch(name, *values, options);
   if (!result)
     return result.takeError();
+  isLast |= !result->finished && !result->findings.empty() &&
+            result->findings.back().kind == FindingKind::Limit;
   for (Finding &finding : result->findings)
     if (none_of(findings,
                 [&](const Finding &old) { return isSame(old, finding); })) {
@@ -270,6 +275,8 @@ static int run() {
   options.order = order;
   options.seed = seed;
   options.limits.steps = maxSteps;
+  if (maxSteps.getNumOccurrences())
+    options.limits.quietSteps = maxSteps;
   options.limits.findings = std::max(1u, maxFindings.getValue());
   for (StringRef text : arguments)
     if (Error error = given.add(text)) {
@@ -307,11 +314,12 @@ static int run() {
   std::vector<Finding> findings;
   for (CopyTime time : times) {
     options.copies = time;
-    if (Error error = runOnce(**module, given, options, findings, outcome,
-                              time == times.back())) {
+    bool isLast = time == times.back();
+    if (Error error =
+            runOnce(**module, given, options, findings, outcome, isLast))
       outcome.fail(std::move(error));
+    if (isLast || outcome.status != Done)
       break;
-    }
   }
   if (!listsKernels) {
     json::Array found;

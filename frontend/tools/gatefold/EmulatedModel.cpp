@@ -72,6 +72,20 @@ EmulatedModel::EmulatedModel(mlir::ModuleOp module,
 
 EmulatedModel::~EmulatedModel() { current = nullptr; }
 
+bool EmulatedModel::fits() const {
+  unsigned threads = runLaunched.threads;
+  if (described.prepare)
+    threads = std::max<unsigned>(threads, prepareLaunched.threads);
+  uint64_t most = emulator::Limits().threads, mostBlocks = most / threads;
+  if (blocks <= mostBlocks)
+    return true;
+  fail("--threads " + Twine(blocks) + ": the emulator has room for " +
+           Twine(most) + " threads of a GPU at once, and each block has " +
+           Twine(threads),
+       ("--threads " + Twine(mostBlocks) + " at most").str());
+  return false;
+}
+
 int64_t EmulatedModel::arenaBytes(const int64_t *symbols, int64_t) {
   return current->runArena =
              current->host.arena_bytes(symbols, current->blocks);
@@ -125,7 +139,8 @@ int32_t EmulatedModel::launch(const KernelLaunch &kernel, unsigned blocks,
     return *result;
   found = true;
   fail("the emulator cannot launch " + kernel.name + ": " +
-       toString(result.takeError()));
+           toString(result.takeError()),
+       tooLarge ? "smaller dimensions, or fewer blocks: --dim, --threads" : "");
   return emulationFault;
 }
 
@@ -146,8 +161,10 @@ Expected<int32_t> EmulatedModel::tryLaunch(const KernelLaunch &kernel,
                       StringRef name) -> Error {
     auto address =
         (*device)->allocate(std::max<uint64_t>(bytes, 1), alignment, name);
-    if (!address)
+    if (!address) {
+      tooLarge = true;
       return address.takeError();
+    }
     addresses.push_back(*address);
     return Error::success();
   };

@@ -33,8 +33,12 @@ public:
   ~EmulatedModel();
 
   const gatefold_description &description() const { return described; }
+  /// Whether all blocks can be alive at once; else says how many can.
+  bool fits() const;
   /// Whether a launch was at fault; messages were printed.
   bool hasFindings() const { return found; }
+  /// Whether that was for want of the emulated GPU's memory.
+  bool isTooLarge() const { return tooLarge; }
 
 private:
   struct Tensor {
@@ -64,7 +68,7 @@ private:
   emulator::CopyTime copies;
   KernelLaunch runLaunched, prepareLaunched;
   int64_t runArena = 0;
-  bool found = false;
+  bool found = false, tooLarge = false;
 };
 
 } // namespace gatefold::tool

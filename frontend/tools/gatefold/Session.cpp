@@ -100,6 +100,8 @@ ExitStatus Session::emulate() {
       line.threads ? line.threads : defaultBlocks,
       line.hasEarlyCopies ? emulator::CopyTime::Early
                           : emulator::CopyTime::Late);
+  if (!emulated->fits())
+    return CommandLineFault;
   described = &emulated->description();
   return Done;
 }
@@ -213,9 +215,8 @@ ExitStatus Session::prepare() {
   }
   if (functions.prepare(model, names.size(), names.data(), tensors.data()) !=
       GATEFOLD_OK) {
-    // The emulator has said what is wrong, which is not the user's.
     if (emulated && emulated->hasFindings())
-      return OurFault;
+      return emulatorFault();
     fail(functions.message(model));
     return InputFault;
   }
@@ -225,11 +226,16 @@ ExitStatus Session::prepare() {
       functions.contextThreads(context, emulated ? 1 : line.threads));
 }
 
+ExitStatus Session::emulatorFault() const {
+  // It has said what is wrong. With a kernel, that is not the user's.
+  return emulated->isTooLarge() ? InputFault : OurFault;
+}
+
 ExitStatus Session::contextFault(gatefold_status status) {
   if (status == GATEFOLD_OK)
     return Done;
   if (emulated && emulated->hasFindings())
-    return OurFault;
+    return emulatorFault();
   fail(functions.contextMessage(context));
   return InputFault;
 }

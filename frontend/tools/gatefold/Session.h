@@ -59,6 +59,7 @@ private:
   ExitStatus compile();
   /// Puts the emulator behind the model that is loaded.
   ExitStatus emulate();
+  ExitStatus emulatorFault() const;
   /// Chooses what is compiled for --device cuda, where there is a GPU.
   void chooseGpu();
   /// Makes the model: on a GPU where one is asked for and found.

@@ -182,6 +182,28 @@ def test_command_line_faults(small):
         assert message in refusal("run", small, *options, status=COMMAND_LINE_FAULT)
 
 
+def test_as_many_blocks_as_there_is_room_for(small):
+    options = ["--dim", "B=2", "--seed", "1", *EMULATED, "--threads"]
+    message = refusal("run", small, *options, "100000", status=COMMAND_LINE_FAULT)
+    assert "--threads 100000: the emulator has room for 24576 threads of a GPU at once" in message
+    most = message.split("\nhint: --threads ")[1].split(" at most")[0]
+    gatefold("run", small, *options, most)
+    refusal("run", small, *options, str(int(most) + 1), status=COMMAND_LINE_FAULT)
+
+
+def test_models_larger_than_its_memory(tmp_path):
+    text = tmp_path / "m.gf"
+    text.write_text(
+        "model m(x: [N, 4], w: [4, K], v: [K, 4]) -> [N, 4] {\n  return exp(x @ w) @ v\n}\n"
+    )
+    message = refusal(
+        "run", text, "--dim", "N=40000,K=14000", "--seed", "1", "--naive", *EMULATED,
+        status=INPUT_FAULT,
+    )  # fmt: skip
+    assert "`the arena`, 4480000000 bytes, does not fit into the device's memory" in message
+    assert "\nhint: smaller dimensions, or fewer blocks: --dim, --threads" in message
+
+
 def test_libraries_have_no_kernels_for_it(small_library):
     message = refusal("run", small_library / "libsmall.so", *EMULATED, status=COMMAND_LINE_FAULT)
     assert "--device emulator is for texts and modules: " in message

@@ -4,6 +4,7 @@
 #include "frontend/tools/gatefold/CommandLine.h"
 #include "frontend/tools/gatefold/CommandLineValues.h"
 #include "frontend/tools/gatefold/Messages.h"
+#include "runtime/Team.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -137,6 +138,18 @@ cl::opt<std::string> compare("compare",
                                       "where they differ"),
                              cl::value_desc("FILE"), cl::cat(category),
                              cl::sub(runCommand));
+cl::opt<std::string>
+    relativeTolerance("rtol",
+                      cl::desc("of --compare: how much floats may differ, as a "
+                               "part of what is expected"),
+                      cl::value_desc("X"), cl::cat(category),
+                      cl::sub(runCommand));
+cl::opt<std::string>
+    absoluteTolerance("atol",
+                      cl::desc("of --compare: how much more, whatever is "
+                               "expected"),
+                      cl::value_desc("X"), cl::cat(category),
+                      cl::sub(runCommand));
 cl::opt<std::string> device("device",
                             cl::desc("cpu, cuda, or emulator: of a GPU"),
                             cl::value_desc("DEVICE"), cl::init("cpu"), ON_RUN);
@@ -311,6 +324,23 @@ std::optional<CommandLine> parseCommandLine(int argc, char **argv,
     return std::nullopt;
   if (threads.getNumOccurrences() && threads == 0) {
     fail("--threads is at least 1");
+    return std::nullopt;
+  }
+  if (relativeTolerance.getNumOccurrences() &&
+      !readTolerance("--rtol", relativeTolerance, line.relativeTolerance))
+    return std::nullopt;
+  if (absoluteTolerance.getNumOccurrences() &&
+      !readTolerance("--atol", absoluteTolerance, line.absoluteTolerance))
+    return std::nullopt;
+  if ((line.relativeTolerance || line.absoluteTolerance) &&
+      line.compare.empty()) {
+    fail("--rtol and --atol are for --compare alone");
+    return std::nullopt;
+  }
+  // Those of the emulator are blocks, of which a model's own threads decide.
+  if (threads > gatefold_team_maximum && line.device != "emulator") {
+    fail("--threads is at most " + std::to_string(gatefold_team_maximum) +
+         ", found " + std::to_string(threads));
     return std::nullopt;
   }
   line.hasEarlyCopies = copies == "early";

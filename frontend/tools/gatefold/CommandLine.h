@@ -56,6 +56,7 @@ struct CommandLine {
   std::vector<std::pair<std::string, std::string>> outputs; // name, path
   std::string outputFolder;
   std::string compare;
+  std::optional<double> relativeTolerance, absoluteTolerance; // --rtol, --atol
   unsigned threads = 0;
   bool hasEarlyCopies = false; // of the emulator
 

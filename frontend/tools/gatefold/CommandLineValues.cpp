@@ -6,6 +6,7 @@
 #include "passes/schedule/Schedule.h"
 #include "passes/support/Target.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 
 using namespace llvm;
 
@@ -129,6 +130,17 @@ bool checkDevice(CommandLine &line) {
                 line.command == Command::Run ? "--device cuda or emulator"
                                              : "--device cuda"),
            false;
+  return true;
+}
+
+bool readTolerance(StringRef option, StringRef text,
+                   std::optional<double> &tolerance) {
+  double value;
+  if (text.getAsDouble(value) || !(value >= 0) || !std::isfinite(value))
+    return fail(option + " takes a number that is not negative, found `" +
+                text + "`"),
+           false;
+  tolerance = value;
   return true;
 }
 

@@ -22,6 +22,9 @@ bool readArguments(llvm::ArrayRef<std::string> given, CommandLine &line);
 bool readTensorOptions(llvm::ArrayRef<std::string> given, CommandLine &line);
 /// KEY=VALUE, of `--schedule`.
 bool readSchedule(llvm::ArrayRef<std::string> given, CommandLine &line);
+/// X, of `--rtol` and `--atol`.
+bool readTolerance(llvm::StringRef option, llvm::StringRef text,
+                   std::optional<double> &tolerance);
 /// NAME=FILE, of `--output`.
 bool readOutputs(llvm::ArrayRef<std::string> given, CommandLine &line);
 bool readTargets(llvm::ArrayRef<std::string> given, CommandLine &line);

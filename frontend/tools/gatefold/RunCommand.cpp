@@ -139,6 +139,8 @@ ExitStatus compareResults(const CommandLine &line, Session &session,
   ExitStatus status = Done;
   bool any = false;
   Tolerance tolerance = toleranceOf(session.description());
+  tolerance.relative = line.relativeTolerance.value_or(tolerance.relative);
+  tolerance.absolute = line.absoluteTolerance.value_or(tolerance.absolute);
   for (int64_t i = 0; i < session.description().result_count; ++i) {
     StringRef name = session.description().results[i].name;
     if (!file->contains(name.str()))

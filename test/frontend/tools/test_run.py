@@ -216,8 +216,8 @@ def test_threads(small):
     one = run_small(small, "--threads", "1")
     for threads in "2", "7":
         assert run_small(small, "--threads", threads).out == one.out
-    assert "2000 threads are more than 1024" in run_small(
-        small, "--threads", "2000", status=1
+    assert "--threads is at most 1024, found 2000" in run_small(
+        small, "--threads", "2000", status=2
     ).err
 
 

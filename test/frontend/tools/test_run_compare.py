@@ -38,6 +38,31 @@ def test_tolerance(small, change, agrees):
         assert document["compared"][0]["differing"] == 1
 
 
+def test_tolerances_of_the_user(small):
+    folder = small.parent
+    np.savez(folder / "e.npz", output=Y + np.array([[0.5], [0.5], [0]]))
+    compare = ["--compare", folder / "e.npz"]
+    run_small(small, *compare, status=CHECK_FAILED)
+    run_small(small, *compare, "--atol", "0.5")
+    run_small(small, *compare, "--atol", "0.49", status=CHECK_FAILED)
+    run_small(small, *compare, "--rtol", "1")
+    run_small(small, *compare, "--rtol", "1e-1", status=CHECK_FAILED)
+    run_small(small, *compare, "--rtol", "0.03", "--atol", "4.9e-1")
+    # Also less than those of the type.
+    np.savez(folder / "e.npz", output=Y * (1 + 1e-6))
+    run_small(small, *compare)
+    run_small(small, *compare, "--rtol", "0", "--atol", "0", status=CHECK_FAILED)
+
+
+def test_tolerances_that_are_none(small):
+    compare = ["--compare", small.parent / "e.npz"]
+    for text in "-1", "x", "nan", "inf":
+        message = run_small(small, *compare, f"--atol={text}", status=2).err
+        assert f"--atol takes a number that is not negative, found `{text}`" in message
+    message = run_small(small, "--rtol", "1", status=2).err
+    assert "--rtol and --atol are for --compare alone" in message
+
+
 def test_a_nan_is_the_largest_difference(small):
     folder = small.parent
     expected = Y.astype(np.float64)

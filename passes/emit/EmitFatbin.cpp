@@ -12,8 +12,8 @@
 
 using namespace gatefold;
 
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-gatefold::emitFatbin(const llvm::MemoryBuffer &ptx, llvm::StringRef target) {
+llvm::Expected<MachineCode> gatefold::emitFatbin(const llvm::MemoryBuffer &ptx,
+                                                 llvm::StringRef target) {
   auto program = findNvidiaTool("fatbinary");
   if (!program)
     return llvm::createStringError("a fatbin needs " +
@@ -21,7 +21,7 @@ gatefold::emitFatbin(const llvm::MemoryBuffer &ptx, llvm::StringRef target) {
   auto cubin = assemblePtx(ptx, target);
   if (!cubin)
     return cubin.takeError();
-  auto code = TemporaryFile::create("cubin", (*cubin)->getBuffer());
+  auto code = TemporaryFile::create("cubin", cubin->code->getBuffer());
   if (!code)
     return code.takeError();
   auto text = TemporaryFile::create("ptx", ptx.getBuffer());
@@ -36,7 +36,10 @@ gatefold::emitFatbin(const llvm::MemoryBuffer &ptx, llvm::StringRef target) {
                                  "--image3=kind=ptx," + image + text->path()});
   if (!done)
     return done.takeError();
-  return output->read();
+  auto made = output->read();
+  if (!made)
+    return made.takeError();
+  return MachineCode{std::move(*made), std::move(cubin->spills)};
 }
 
 llvm::Expected<DeviceImage>
@@ -52,6 +55,7 @@ gatefold::emitDeviceImage(std::unique_ptr<llvm::MemoryBuffer> ptx,
   auto fatbin = emitFatbin(*ptx, target);
   if (!fatbin)
     return fatbin.takeError();
-  image.code = std::move(*fatbin);
+  image.code = std::move(fatbin->code);
+  image.spills = std::move(fatbin->spills);
   return image;
 }

@@ -152,9 +152,13 @@ gatefold::emitKernels(mlir::ModuleOp module, llvm::StringRef target,
     if (!function.isDeclaration() &&
         function.getCallingConv() != llvm::CallingConv::PTX_Kernel)
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
-  for (auto function : kernels.getOps<mlir::LLVM::LLVMFuncOp>())
+  for (auto function : kernels.getOps<mlir::LLVM::LLVMFuncOp>()) {
+    llvm::Function *code = translated->getFunction(function.getName());
     if (function->hasAttr(vectorsName))
-      translated->getFunction(function.getName())->addFnAttr(greedyName);
+      code->addFnAttr(greedyName);
+    if (function->hasAttr(productName))
+      code->addFnAttr(productOnlyName);
+  }
   for (const llvm::Function &function : *translated)
     if (function.isDeclaration() && !function.isIntrinsic())
       return llvm::createStringError("the kernels call '%s', which no GPU has",

@@ -40,13 +40,22 @@ struct KernelLaunch {
   static KernelLaunch read(mlir::ModuleOp module, llvm::StringRef kernel);
 };
 
+/// What is made of PTX.
+struct MachineCode {
+  std::unique_ptr<llvm::MemoryBuffer> code;
+  /// What of its functions' registers the assembler keeps in memory, whatever
+  /// it is asked, for a message; empty: nothing.
+  std::string spills;
+};
+
 /// PTX to the machine code of one kind of GPU, a cubin, by NVIDIA's `ptxas`.
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+/// Where it spills it is asked again, to take registers less freely.
+llvm::Expected<MachineCode>
 assemblePtx(const llvm::MemoryBuffer &ptx, llvm::StringRef target);
 
 /// PTX and the cubin that is made of it in one image, a fatbin, by NVIDIA's
 /// `ptxas` and `fatbinary`.
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+llvm::Expected<MachineCode>
 emitFatbin(const llvm::MemoryBuffer &ptx, llvm::StringRef target);
 
 /// What a driver is to load.
@@ -55,6 +64,8 @@ struct DeviceImage {
   std::unique_ptr<llvm::MemoryBuffer> code;
   /// The tool that is missing, and where it was looked for; empty for a fatbin.
   std::string missing;
+  /// As of MachineCode.
+  std::string spills;
 };
 llvm::Expected<DeviceImage>
 emitDeviceImage(std::unique_ptr<llvm::MemoryBuffer> ptx,

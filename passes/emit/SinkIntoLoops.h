@@ -8,13 +8,17 @@
 #ifndef PASSES_EMIT_SINKINTOLOOPS_H
 #define PASSES_EMIT_SINKINTOLOOPS_H
 
+#include "llvm/ADT/StringRef.h"
 #include "llvm/IR/PassManager.h"
 
 namespace gatefold {
 
-/// In functions with products of matrices makes integers and addresses that are
-/// used only beside the products, not with them, in the blocks that use them,
-/// instead of keeping them in registers through the loop of the products.
+/// An attribute of a function that is a product of matrices and nothing else.
+inline constexpr llvm::StringLiteral productOnlyName = "gatefold-product";
+
+/// In functions that are products of matrices makes integers and addresses that
+/// are used only beside the products, not with them, in the blocks that use
+/// them, instead of keeping them in registers through the loop of the products.
 struct SinkIntoLoopsPass : llvm::PassInfoMixin<SinkIntoLoopsPass> {
   llvm::PreservedAnalyses run(llvm::Function &function,
                               llvm::FunctionAnalysisManager &analyses);

@@ -37,6 +37,9 @@ inline constexpr llvm::StringLiteral argumentWordsName = "gf.argument_words";
 /// made for as many threads as gf.target says.
 inline constexpr llvm::StringLiteral vectorsName = "gf.vectors";
 
+/// Of these, one that is a product and nothing else.
+inline constexpr llvm::StringLiteral productName = "gf.product";
+
 /// Attribute of such a function: the warps among which the rows of its tiles
 /// are dealt, among which the columns are, and, if given, among which the terms
 /// of its products are.

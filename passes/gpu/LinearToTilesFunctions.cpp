@@ -405,6 +405,7 @@ func::FuncOp gatefold::makeLinearTileFunction(Location loc,
   func::FuncOp function = makeKernelFunction(loc, name, arguments);
   Builder builder(loc.getContext());
   function->setAttr(vectorsName, builder.getUnitAttr());
+  function->setAttr(productName, builder.getUnitAttr());
   // Each warp has whole groups of 8 columns; of gates all, so that what it has
   // of each is a part of its own sums.
   int64_t warpColumns = product.gates ? 1 : tile.warpColumns;

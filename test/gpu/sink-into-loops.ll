@@ -23,7 +23,7 @@ declare void @use(ptr, i64)
 ; CHECK-DAG: %[[ROW:.*]] = mul i64 %n, 64
 ; CHECK-DAG: getelementptr i8, ptr %p, i64 %[[ROW]]
 ; CHECK: call void @use(
-define void @rare(ptr %p, i64 %n, i64 %m, i1 %isRare) {
+define void @rare(ptr %p, i64 %n, i64 %m, i1 %isRare) "gatefold-product" {
 entry:
   %wide = load i64, ptr %p
   %row = mul i64 %n, 64
@@ -49,18 +49,43 @@ end:
   ret void
 }
 
-; A loop without a product has registers enough.
+; A loop without a product has registers enough; what is no product alone stays as it is.
 ; CHECK-LABEL: define void @plain(
 ; CHECK: %address = getelementptr
 ; CHECK: loop:
 ; CHECK-NOT: getelementptr
-define void @plain(ptr %p, i64 %n) {
+define void @plain(ptr %p, i64 %n) "gatefold-product" {
 entry:
   %address = getelementptr i8, ptr %p, i64 %n
   br label %loop
 loop:
   %i = phi i64 [ 0, %entry ], [ %next, %loop ]
   call void @use(ptr %address, i64 %i)
+  %next = add i64 %i, 1
+  %isDone = icmp eq i64 %next, %n
+  br i1 %isDone, label %end, label %loop
+end:
+  ret void
+}
+
+; CHECK-LABEL: define void @other(
+; CHECK: %address = getelementptr
+; CHECK: rare:
+; CHECK-NOT: getelementptr
+; CHECK: ret void
+define void @other(ptr %p, i64 %n, i1 %isRare) {
+entry:
+  %address = getelementptr i8, ptr %p, i64 %n
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %latch ]
+  %a = load i32, ptr %p
+  %d = call { float, float, float, float } @llvm.nvvm.mma.m16n8k8.row.col.tf32(i32 %a, i32 %a, i32 %a, i32 %a, i32 %a, i32 %a, float 0.0, float 0.0, float 0.0, float 0.0)
+  br i1 %isRare, label %rare, label %latch
+rare:
+  call void @use(ptr %address, i64 %n)
+  br label %latch
+latch:
   %next = add i64 %i, 1
   %isDone = icmp eq i64 %next, %n
   br i1 %isDone, label %end, label %loop

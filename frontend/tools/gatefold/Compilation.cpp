@@ -379,6 +379,14 @@ ExitStatus Compilation::emit(CodeForm form,
   return Done;
 }
 
+void warnOfSpills(StringRef target, StringRef spills) {
+  if (!spills.empty())
+    warn("code for " + target +
+             " needs more registers than a thread has: in memory are " + spills,
+         "smaller blocks need fewer: `--remarks` says which there are, "
+         "`--schedule` sets them");
+}
+
 ExitStatus Compilation::emitVariants() {
   for (Variant &variant : variants) {
     auto ptx = timed(describePhase("ptx", variant.target), [&] {
@@ -400,6 +408,7 @@ ExitStatus Compilation::emitVariants() {
                image->missing,
            "a driver compiles PTX when a program loads it, which takes "
            "seconds");
+    warnOfSpills(variant.target, image->spills);
     options.variants.push_back(
         {variant.target, *variant.kernels, *variant.host, std::move(*image)});
   }

@@ -19,6 +19,10 @@ struct ScheduledSize;
 
 namespace gatefold::tool {
 
+/// A warning where an assembler could not hold all registers of code for a GPU
+/// (MachineCode::spills).
+void warnOfSpills(llvm::StringRef target, llvm::StringRef spills);
+
 /// One file on its way to code. Every step reports its own faults and gives an
 /// exit status; after one that is not Done the rest must not be called.
 class Compilation {

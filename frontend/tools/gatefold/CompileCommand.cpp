@@ -124,7 +124,8 @@ ExitStatus emitForGpu(const CommandLine &line, StringRef what,
     fail(toString(assembled.takeError()));
     return InputFault;
   }
-  code = std::move(*assembled);
+  warnOfSpills(line.target, assembled->spills);
+  code = std::move(assembled->code);
   return Done;
 }
 

@@ -84,6 +84,43 @@ def test_an_assembler_that_fails(small, tmp_path, home):
     assert f"{tool} failed: no such GPU" in message
 
 
+# An assembler that spills, but at the level that LEVEL names; what it makes is its arguments.
+SPILLING = """#!/bin/sh
+case "$*" in
+  *LEVEL*) ;;
+  *) echo "ptxas warning : Registers are spilled to local memory in function 'f', 12 bytes spill stores, 8 bytes spill loads" ;;
+esac
+while [ "$1" != --output-file ]; do shift; done
+echo "made with $3" > $2
+"""
+
+
+def spilling(tmp_path, level):
+    (tmp_path / "bin").mkdir()
+    tool = write(tmp_path / "bin" / "ptxas", SPILLING.replace("LEVEL", level))
+    tool.chmod(0o755)
+    return {"PATH": f"{tmp_path / 'bin'}:/bin"}
+
+
+def test_an_assembler_that_spills_is_asked_again(small, tmp_path):
+    done = gatefold(
+        "compile", small, *GPU, "-o", tmp_path / "x.cubin", env=spilling(tmp_path, "level=3")
+    )
+    assert "warning" not in done.err
+    assert (tmp_path / "x.cubin").read_text() == "made with --register-usage-level=3\n"
+
+
+def test_spills_are_said(small, tmp_path):
+    """Where all levels spill, the first is taken."""
+    done = gatefold("compile", small, *GPU, "-o", tmp_path / "x.cubin", env=spilling(tmp_path, "never"))
+    assert (
+        "warning: code for sm_80 needs more registers than a thread has: in memory are 12 bytes of `f`\n"
+        "hint: smaller blocks need fewer: `--remarks` says which there are, `--schedule` sets them\n"
+        in done.err
+    )
+    assert (tmp_path / "x.cubin").read_text() == "made with \n"
+
+
 @pytest.mark.skipif(not shutil.which("ptxas"), reason="no ptxas")
 def test_cubin(small, tmp_path):
     gatefold("compile", small, *GPU, "-o", tmp_path / "x.cubin")

@@ -9,6 +9,7 @@ MODELS = TESTS / "models"
 LAYERS = TESTS / "gpu" / "Inputs" / "layers.gf"
 ATTENTIONS = TESTS / "gpu" / "Inputs" / "attentions.gf"
 BENCH = TESTS / "bench" / "models.gf"
+CELLS = TESTS.parent / "frontend" / "library" / "cells.gf"
 EXAMPLES = TESTS.parent / "examples"
 VOICE = EXAMPLES / "voice_activity" / "silero_vad.gf"
 COST = EXAMPLES / "attention_cost" / "layers.gf"
@@ -108,6 +109,14 @@ def recurrences():
     yield Program("bidirectional", "recurrence", LAYERS, "bidirectional")
     yield Program("own-cell", "recurrence", BENCH, "layer_norm_layer", ("--dim", "H=64"),
                   ("sm_80",))  # fmt: skip
+    # Products that are so wide that all ways of their loops are there.
+    wide = ("--dim", "H=1024,I=512", "--float", "f16")
+    yield Program("wide-lstm-f16", "recurrence", CELLS, "lstm", wide, ("sm_120",))
+    yield Program("wide-gru-f16", "recurrence", CELLS, "gru", (*wide, "--lead", "2"), chips=())
+    yield Program("wide-lstm-bf16", "recurrence", CELLS, "lstm",
+                  ("--dim", "H=2048,I=1024", "--float", "bf16", "--lead", "2"), chips=())  # fmt: skip
+    yield Program("wide-norm-f16", "recurrence", CELLS, "lstm_layer_norm", (*wide, "--lead", "2"),
+                  chips=())  # fmt: skip
 
 
 def others():

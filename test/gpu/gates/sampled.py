@@ -86,10 +86,13 @@ def attention(generator):
     )
 
 
+SIZES = 17, 40, 64, 96, 128, 200, 256, 384, 768, 1024, 2048
+
+
 def recurrence(generator):
     choose = generator.choice
     name = choose(CELLS)
-    size, width = choose((17, 40, 64, 96, 128, 200, 256, 384)), choose((3, 40, 128))
+    size, width = choose(SIZES), choose((3, 40, 128, 512, 1024))
     rows, options = choose(("B", 1, 16)), choose(("", ", lengths=lengths", ", reverse=true"))
     more = ", lengths: i64[B]" if "lengths" in options else ""
     rows = "B" if more else rows

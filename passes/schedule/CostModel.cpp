@@ -111,8 +111,8 @@ static bool hasFloats(const RegistersProducts &products) {
 ///   hiding:  where scores beside 16-bit values are hidden or added to, K / 4
 ///            for each such restriction, with addresses, and for each map but
 ///            the first; a condition of the text is two. Segments are numbers
-///            of 64 bits of each key, K / 2. Of f32 the rest has room for all
-///            but a mask of more than two maps
+///            of 64 bits of each key, K / 2, with two restrictions more K. Of
+///            f32 the rest has room for all but a mask of more than two maps
 ///   the rest: addresses, keys and values on their way, of f32 in two parts
 ///
 /// Shared memory holds two stages of K rows of all keys and values, and M rows
@@ -167,7 +167,9 @@ static RegistersNeed needOf(const RegistersProducts &products,
   else if (hasHalves && products.restrictions != 0)
     hiding = (products.restrictions + maps - 1) * blocks.keys / 4 +
              2 * products.restrictions +
-             (products.hasSegments ? blocks.keys / 2 : 0);
+             (products.hasSegments
+                  ? blocks.keys / (products.restrictions > 2 ? 1 : 2)
+                  : 0);
   int64_t scores = maps * blocks.keys / 2;
   if (products.scoreOperations >= manyOperations)
     scores += blocks.keys;

@@ -61,7 +61,7 @@ def attentions():
         ("two-maps", "two_maps", two_maps),
     ):
         for element in ("f32", "f16", "bf16"):
-            everywhere = name == "two-maps" and element == "f16"
+            everywhere = name in ("attention", "two-maps") and element == "f16"
             yield Program(f"{name}-{element}", "attention", BENCH, entry, ("--float", element),
                           CHIPS if everywhere else chips_of(element),
                           attention)  # fmt: skip
@@ -122,11 +122,11 @@ def recurrences():
 def others():
     yield Program("linear-scan", "other", ATTENTIONS, "linear_scan", chips=("sm_80",))
     for element in ("f32", "f16", "bf16"):
-        yield Program(f"product-{element}", "other", LAYERS, "projected", ("--float", element),
-                      chips_of(element))  # fmt: skip
+        chips = CHIPS if element == "f16" else chips_of(element)
+        yield Program(f"product-{element}", "other", LAYERS, "projected", ("--float", element), chips)
     for entry in ("elementwise", "normalized", "embedded", "largest"):
-        yield Program(entry, "other", LAYERS, entry)
-    yield Program("convolution", "other", VOICE, "silero_vad")
+        yield Program(entry, "other", LAYERS, entry, chips=CHIPS)
+    yield Program("convolution", "other", VOICE, "silero_vad", chips=CHIPS)
 
 
 def deep():

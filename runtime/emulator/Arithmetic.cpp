@@ -209,6 +209,13 @@ bool gatefold::emulator::isArithmetic(const Function &function) {
          isForm(intrinsic, types);
 }
 
+bool gatefold::emulator::isOfQuads(const llvm::Instruction &instruction) {
+  if (!isa<BinaryOperator, CastInst, CmpInst>(instruction))
+    return false;
+  return instruction.getType()->getScalarType()->isFP128Ty() ||
+         instruction.getOperand(0)->getType()->getScalarType()->isFP128Ty();
+}
+
 bool gatefold::emulator::isArithmeticSymbol(StringRef name) {
   static const char *const functions[] = {
       "acos",     "asin",    "atan",   "atan2",     "ceil",    "cos",
@@ -226,13 +233,9 @@ bool gatefold::emulator::isArithmeticSymbol(StringRef name) {
            name.starts_with("_fix") || name.starts_with("_float");
   if (name == "memcpy" || name == "memmove" || name == "memset")
     return true;
-  // Of f64, or else of f32 or f128.
-  if (is_contained(functions, name))
-    return true;
-  for (StringRef ending : {"f128", "f", "l"})
-    if (name.consume_back(ending))
-      return is_contained(functions, name);
-  return false;
+  // Of f64, or else of f32.
+  return is_contained(functions, name) ||
+         (name.consume_back("f") && is_contained(functions, name));
 }
 
 /// f32 rounded to bf16, to the nearest, to even, as bits.

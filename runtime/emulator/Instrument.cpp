@@ -347,6 +347,9 @@ void Retarget::instrumentFunction(Function &function) {
       instrumentCall(*call);
     } else if (instruction->isIntDivRem()) {
       instrumentDivision(cast<BinaryOperator>(*instruction));
+    } else if (isOfQuads(*instruction)) {
+      replaceUnknown(*instruction, withType(instruction->getOpcodeName(),
+                                            instruction->getType()));
     } else if (isa<UnreachableInst>(instruction)) {
       IRBuilder<> builder(instruction);
       callHook(builder, Hook::trap, {site(*instruction, "unreachable")});

@@ -104,7 +104,7 @@ private:
                                              std::string &text);
   void wrapCall(llvm::CallInst &call, unsigned instruction);
   llvm::Function *makeWrapper(llvm::FunctionType *type, unsigned instruction);
-  void replaceUnknown(llvm::CallInst &call, const llvm::Twine &text);
+  void replaceUnknown(llvm::Instruction &instruction, const llvm::Twine &text);
 
   llvm::Module &module;
   llvm::LLVMContext &context;
@@ -122,6 +122,8 @@ Place placeOf(const llvm::Instruction &instruction, llvm::StringRef what);
 /// Whether the emulator leaves a call of this function as it is: an intrinsic
 /// of arithmetic that the CPU has, too.
 bool isArithmetic(const llvm::Function &function);
+/// Whether this calculates with numbers of 128 bits, which GPUs can only move.
+bool isOfQuads(const llvm::Instruction &instruction);
 /// Whether the code generator calls this function for arithmetic that the CPU
 /// has no instruction for.
 bool isArithmeticSymbol(llvm::StringRef name);

@@ -57,16 +57,17 @@ void Retarget::wrapCall(CallInst &call, unsigned instruction) {
   call.eraseFromParent();
 }
 
-void Retarget::replaceUnknown(CallInst &call, const Twine &text) {
-  IRBuilder<> builder(&call);
+void Retarget::replaceUnknown(llvm::Instruction &instruction,
+                              const Twine &text) {
+  IRBuilder<> builder(&instruction);
   code.unknown.push_back(text.str());
   callHook(builder, Hook::unknown,
            {builder.getInt32(code.unknown.size() - 1),
-            site(call, "unknown instruction")});
+            site(instruction, "unknown instruction")});
   // The hook does not return.
-  if (!call.getType()->isVoidTy())
-    call.replaceAllUsesWith(PoisonValue::get(call.getType()));
-  call.eraseFromParent();
+  if (!instruction.getType()->isVoidTy())
+    instruction.replaceAllUsesWith(PoisonValue::get(instruction.getType()));
+  instruction.eraseFromParent();
 }
 
 std::optional<gatefold::emulator::Instruction>

@@ -10,6 +10,8 @@
 ; RUN: not gatefold-emulate %s --kernel no_letters 2>&1 | FileCheck %s --check-prefix=NO-LETTERS
 ; RUN: not gatefold-emulate %s --kernel no_letters --json | FileCheck %s --check-prefix=NO-LETTERS-JSON
 ; RUN: not gatefold-emulate %s --kernel other_form 2>&1 | FileCheck %s --check-prefix=FORM
+; RUN: gatefold-emulate %s --kernel quads --argument x=i32[8]:1 --argument i32:0 | FileCheck %s --check-prefix=MOVES
+; RUN: not gatefold-emulate %s --kernel quads --argument x=i32[8]:1 --argument i32:1 2>&1 | FileCheck %s --check-prefix=QUADS
 ; RUN: gatefold-emulate %s --kernel hints --argument x=i32[1]:3
 ; RUN: not gatefold-emulate %s --kernel vectors 2>&1 | FileCheck %s --check-prefix=VECTORS
 
@@ -62,6 +64,23 @@ define internal void @"no\FFname"() {
 ; FORM: error: unknown instruction: `llvm.powi.f64.i64` is not known to the emulator
 define ptx_kernel void @other_form() {
   %value = call double @llvm.powi.f64.i64(double 1.5, i64 3)
+  ret void
+}
+
+; GPUs move numbers of 128 bits, and do not calculate with them.
+; MOVES: x: i32[8], least 1
+; QUADS: error: unknown instruction: `fptrunc bfloat` is not known to the emulator
+define ptx_kernel void @quads(ptr %x, i32 %way) {
+  %value = load fp128, ptr %x
+  %place = getelementptr i8, ptr %x, i32 16
+  store fp128 %value, ptr %place
+  %takes = icmp ne i32 %way, 0
+  br i1 %takes, label %some, label %end
+some:
+  %less = fptrunc fp128 %value to bfloat
+  store bfloat %less, ptr %x
+  br label %end
+end:
   ret void
 }
 

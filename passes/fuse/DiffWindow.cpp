@@ -57,6 +57,33 @@ Value DiffWindowFold::makeStencil(
   return arith::SubFOp::create(builder, loc, whole, sum);
 }
 
+bool DiffWindowFold::foldsLengths() {
+  Value lengths = attention.getLengths();
+  if (!lengths || !isVisibleOnly() || endsByPlace() || found.radius == 0)
+    return false;
+  auto key = cast<BlockArgument>(found.product.getKeys());
+  // Keys that several lengths belong to have several forms.
+  for (auto [dim, size] : llvm::enumerate(tensorType(lengths).getShape()))
+    if (size != 1 && !attention.getLeadAxis(key.getArgNumber(), dim))
+      return false;
+  return true;
+}
+
+/// The number of keys that are seen, at indices of the keys.
+Value DiffWindowFold::makeLength(OpBuilder &builder, ValueRange indices,
+                                 Value count) {
+  Value lengths = attention.getLengths();
+  unsigned key = cast<BlockArgument>(found.product.getKeys()).getArgNumber();
+  SmallVector<Value> place;
+  for (auto [dim, size] : llvm::enumerate(tensorType(lengths).getShape()))
+    place.push_back(size == 1 ? constant(builder, 0)
+                              : indices[*attention.getLeadAxis(key, dim)]);
+  Value length = tensor::ExtractOp::create(builder, loc, lengths, place);
+  length =
+      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), length);
+  return arith::MinSIOp::create(builder, loc, length, count);
+}
+
 /// The keys of the whole attention, each with all its neighbours.
 Value DiffWindowFold::foldKeys(Value keys, int64_t axis) {
   RankedTensorType type = tensorType(keys);
@@ -64,8 +91,8 @@ Value DiffWindowFold::foldKeys(Value keys, int64_t axis) {
   Value empty = tensor::EmptyOp::create(
       rewriter, loc, tensor::getMixedSizes(rewriter, loc, keys),
       type.getElementType());
-  VisibleKeys range = {constant(rewriter, 0),
-                       rewriter.createOrFold<tensor::DimOp>(loc, keys, axis)};
+  VisibleKeys all = {constant(rewriter, 0),
+                     rewriter.createOrFold<tensor::DimOp>(loc, keys, axis)};
   auto folded = GenericOp::create(
       rewriter, loc, TypeRange(empty.getType()), ValueRange(),
       ValueRange(empty),
@@ -75,6 +102,9 @@ Value DiffWindowFold::foldKeys(Value keys, int64_t axis) {
         SmallVector<Value> indices;
         for (int64_t dim = 0; dim < rank; ++dim)
           indices.push_back(linalg::IndexOp::create(builder, loc, dim));
+        VisibleKeys range = all;
+        if (foldsLengths())
+          range.end = makeLength(builder, indices, all.end);
         Value key = indices[axis];
         auto read = [&](OpBuilder &inner, Value place) -> Value {
           indices[axis] = place;
@@ -177,43 +207,47 @@ VisibleKeys DiffWindowFold::findVisible() {
   return range;
 }
 
-/// The score of a key in the range, of any other key some number.
-Value DiffWindowFold::makeEdge(Value key, VisibleKeys range) {
-  Value keys = found.product.getKeys(), query = found.product.getQuery();
-  Type element = tensorType(keys).getElementType();
-  Value none = constant(rewriter, 0), one = constant(rewriter, 1);
-  // Of no key at all nothing is read.
+/// The query, or nothing of it where there is no key to read.
+Value DiffWindowFold::takeQuery() {
+  Value keys = found.product.getKeys(), none = constant(rewriter, 0);
   Value count = rewriter.createOrFold<tensor::DimOp>(loc, keys, 0);
-  Value some = arith::MinSIOp::create(rewriter, loc, count, one);
   Value width = rewriter.createOrFold<tensor::DimOp>(loc, keys, 1);
-  Value steps = arith::MulIOp::create(rewriter, loc, width, some);
-  Value part = tensor::ExtractSliceOp::create(
-      rewriter, loc, query, ArrayRef<OpFoldResult>{rewriter.getIndexAttr(0)},
-      ArrayRef<OpFoldResult>{steps},
+  Value isEmpty = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
+                                        count, none);
+  Value size =
+      rewriter.createOrFold<arith::SelectOp>(loc, isEmpty, none, width);
+  return tensor::ExtractSliceOp::create(
+      rewriter, loc, found.product.getQuery(),
+      ArrayRef<OpFoldResult>{rewriter.getIndexAttr(0)},
+      ArrayRef<OpFoldResult>{size},
       ArrayRef<OpFoldResult>{rewriter.getIndexAttr(1)});
-  Value last = arith::SubIOp::create(rewriter, loc, count, one);
-  key = arith::MaxSIOp::create(rewriter, loc, key, none);
-  key = arith::MinSIOp::create(rewriter, loc, key, last);
+}
+
+/// The score of the key at a place, or of another one if there is none.
+Value DiffWindowFold::makeScore(Value query, Value place) {
+  Value keys = found.product.getKeys();
+  Type element = tensorType(keys).getElementType();
+  Value count = rewriter.createOrFold<tensor::DimOp>(loc, keys, 0);
+  Value last =
+      arith::SubIOp::create(rewriter, loc, count, constant(rewriter, 1));
+  place = arith::MaxSIOp::create(rewriter, loc, place, constant(rewriter, 0));
+  place = arith::MinSIOp::create(rewriter, loc, place, last);
   Value zero = arith::ConstantOp::create(rewriter, loc,
                                          rewriter.getFloatAttr(element, 0.0));
   Value empty =
       tensor::EmptyOp::create(rewriter, loc, ArrayRef<int64_t>{}, element);
   Value start = linalg::FillOp::create(rewriter, loc, zero, empty).getResult(0);
   return GenericOp::create(
-             rewriter, loc, TypeRange(start.getType()), ValueRange(part),
+             rewriter, loc, TypeRange(start.getType()), ValueRange(query),
              ValueRange(start),
              ArrayRef<AffineMap>{rewriter.getMultiDimIdentityMap(1),
                                  AffineMap::get(1, 0, rewriter.getContext())},
              ArrayRef<IteratorType>{IteratorType::reduction},
              [&](OpBuilder &builder, Location, ValueRange values) {
                Value dim = linalg::IndexOp::create(builder, loc, 0);
-               auto read = [&](OpBuilder &inner, Value place) -> Value {
-                 return tensor::ExtractOp::create(inner, loc, keys,
-                                                  ValueRange{place, dim});
-               };
-               Value folded = makeStencil(builder, key, range, read);
-               Value term =
-                   arith::MulFOp::create(builder, loc, values[0], folded);
+               Value key = tensor::ExtractOp::create(builder, loc, keys,
+                                                     ValueRange{place, dim});
+               Value term = arith::MulFOp::create(builder, loc, values[0], key);
                Value total =
                    arith::AddFOp::create(builder, loc, values[1], term);
                linalg::YieldOp::create(builder, loc, total);
@@ -221,24 +255,77 @@ Value DiffWindowFold::makeEdge(Value key, VisibleKeys range) {
       .getResult(0);
 }
 
+/// The columns at one end of the range, and their scores with the differences
+/// from those neighbours that are in it. A column that is not in the range gets
+/// some number.
+void DiffWindowFold::addEdges(Value query, VisibleKeys range, bool isFirst,
+                              SmallVectorImpl<Value> &columns,
+                              SmallVectorImpl<Value> &edges) {
+  // From the end of the range inwards, as far as neighbours are.
+  SmallVector<Value> places, scores, exist;
+  for (int64_t step = 0; step < 2 * found.radius; ++step) {
+    Value place = isFirst ? arith::AddIOp::create(rewriter, loc, range.first,
+                                                  constant(rewriter, step))
+                                .getResult()
+                          : arith::SubIOp::create(rewriter, loc, range.end,
+                                                  constant(rewriter, step + 1));
+    places.push_back(place);
+    scores.push_back(makeScore(query, place));
+    exist.push_back(arith::CmpIOp::create(
+        rewriter, loc,
+        isFirst ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sge, place,
+        isFirst ? range.end : range.first));
+  }
+  Type element = getElementTypeOrSelf(scores.front());
+  Value zero = arith::ConstantOp::create(rewriter, loc,
+                                         rewriter.getFloatAttr(element, 0.0));
+  Value unit = arith::ConstantOp::create(rewriter, loc,
+                                         rewriter.getFloatAttr(element, 1.0));
+  for (int64_t own = 0; own < found.radius; ++own) {
+    int64_t end = own + found.radius + 1;
+    Value empty =
+        tensor::EmptyOp::create(rewriter, loc, ArrayRef<int64_t>{}, element);
+    SmallVector<AffineMap> maps(end + 1, AffineMap::get(rewriter.getContext()));
+    auto edge = GenericOp::create(
+        rewriter, loc, TypeRange(empty.getType()),
+        ArrayRef<Value>(scores).take_front(end), ValueRange(empty), maps,
+        ArrayRef<IteratorType>(),
+        [&](OpBuilder &builder, Location, ValueRange values) {
+          Value count = unit, sum = zero;
+          for (int64_t step = 0; step < end; ++step) {
+            if (step == own)
+              continue;
+            Value value = arith::SelectOp::create(builder, loc, exist[step],
+                                                  values[step], zero);
+            sum = arith::AddFOp::create(builder, loc, sum, value);
+            Value more =
+                arith::SelectOp::create(builder, loc, exist[step], unit, zero);
+            count = arith::AddFOp::create(builder, loc, count, more);
+          }
+          Value whole = arith::MulFOp::create(builder, loc, count, values[own]);
+          Value made = arith::SubFOp::create(builder, loc, whole, sum);
+          linalg::YieldOp::create(builder, loc, made);
+        });
+    columns.push_back(places[own]);
+    edges.push_back(edge.getResult(0));
+  }
+}
+
 /// Scores of which the columns at the ends of what the query sees come from
-/// keys of their own. Where the ends meet, both give the same.
+/// the keys there alone. Where the ends meet, both give the same.
 Value DiffWindowFold::putEdges(Value scores) {
   VisibleKeys range = findVisible();
-  SmallVector<Value> inputs = {scores}, columns;
-  SmallVector<AffineMap> maps = {rewriter.getMultiDimIdentityMap(1)};
-  auto add = [&](Value column) {
-    columns.push_back(column);
-    inputs.push_back(makeEdge(column, range));
-    maps.push_back(AffineMap::get(1, 0, rewriter.getContext()));
-  };
-  for (int64_t place = 0; hasFirstEdge() && place < found.radius; ++place)
-    add(arith::AddIOp::create(rewriter, loc, range.first,
-                              constant(rewriter, place)));
-  for (int64_t place = 1; hasLastEdge() && place <= found.radius; ++place)
-    add(arith::SubIOp::create(rewriter, loc, range.end,
-                              constant(rewriter, place)));
-  maps.push_back(rewriter.getMultiDimIdentityMap(1));
+  Value query = takeQuery();
+  SmallVector<Value> columns, edges;
+  if (hasFirstEdge())
+    addEdges(query, range, /*isFirst=*/true, columns, edges);
+  if (hasLastEdge())
+    addEdges(query, range, /*isFirst=*/false, columns, edges);
+  SmallVector<Value> inputs = {scores};
+  llvm::append_range(inputs, edges);
+  SmallVector<AffineMap> maps(inputs.size() + 1,
+                              AffineMap::get(1, 0, rewriter.getContext()));
+  maps.front() = maps.back() = rewriter.getMultiDimIdentityMap(1);
   RankedTensorType type = tensorType(scores);
   Value empty = tensor::EmptyOp::create(
       rewriter, loc, tensor::getMixedSizes(rewriter, loc, scores),

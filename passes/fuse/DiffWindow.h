@@ -42,7 +42,8 @@ public:
   /// After a match.
   void fold();
   /// Of how many keys the scores are computed by themselves, for each query:
-  /// at the ends of what it sees, where keys lack neighbours that exist.
+  /// at the ends of what it sees, where keys lack neighbours that exist for
+  /// other queries.
   int64_t getEdgeColumns() {
     return found.radius * (int64_t(hasFirstEdge()) + int64_t(hasLastEdge()));
   }
@@ -56,20 +57,30 @@ private:
     return neighbours.getScope() == NeighbourScope::Visible;
   }
   bool hasFirstEdge() { return isVisibleOnly() && getWindow(0) >= 0; }
+  bool endsByPlace() { return attention.getCausal() || getWindow(1) >= 0; }
   bool hasLastEdge() {
-    return isVisibleOnly() && (attention.getCausal() ||
-                               attention.getLengths() || getWindow(1) >= 0);
+    return isVisibleOnly() &&
+           (endsByPlace() || (attention.getLengths() && !foldsLengths()));
   }
+  /// Whether all queries that share a key end at the same one, so that its
+  /// folded form knows the end.
+  bool foldsLengths();
   mlir::Value constant(mlir::OpBuilder &builder, int64_t value);
   /// keys[.., place, ..] times (1 + N), minus its neighbours in the range.
   mlir::Value makeStencil(
       mlir::OpBuilder &builder, mlir::Value key, VisibleKeys range,
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value)> read);
+  mlir::Value makeLength(mlir::OpBuilder &builder, mlir::ValueRange indices,
+                         mlir::Value count);
   mlir::Value foldKeys(mlir::Value keys, int64_t axis);
   mlir::BlockArgument addKeys(mlir::Value keys, mlir::Type rowType);
   mlir::BlockArgument addCapture(mlir::Value perSequence);
   VisibleKeys findVisible();
-  mlir::Value makeEdge(mlir::Value key, VisibleKeys range);
+  mlir::Value takeQuery();
+  mlir::Value makeScore(mlir::Value query, mlir::Value place);
+  void addEdges(mlir::Value query, VisibleKeys range, bool isFirst,
+                llvm::SmallVectorImpl<mlir::Value> &columns,
+                llvm::SmallVectorImpl<mlir::Value> &edges);
   mlir::Value putEdges(mlir::Value scores);
 
   RowNeighboursOp neighbours;

@@ -11,9 +11,10 @@
 // error keeps its bound, 2^-24 times the terms that it is made of.
 //
 // Where a query does not see all neighbours of a key, at the ends of what it
-// sees by lengths, causality and windows, that score is computed by itself,
-// from the keys that are seen and no others: what stands before and behind
-// them, NaN included, reaches nothing.
+// sees by causality and windows, that score is computed by itself, from scores
+// of the keys that are seen and no others: what stands before and behind them,
+// NaN included, reaches nothing. An end by lengths alone is the same for all
+// queries, and the stencil leaves out what is behind it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +34,8 @@ using linalg::GenericOp;
 
 // To each side; the stencil is written out.
 static constexpr int64_t mostNeighbours = 16;
-// Each column at an end costs a query 2 * radius + 1 keys. A window to the left
-// leaves fewer keys whose differences the folded keys could save.
+// The columns at an end cost a query twice as many keys as they are. A window
+// to the left leaves fewer keys whose differences the folded keys could save.
 static constexpr int64_t mostEdgeColumns = 8, mostColumnsOfWindow = 4;
 
 static RankedTensorType tensorType(Value value) {

@@ -172,9 +172,10 @@ def FoldDiffWindow : Pass<"gf-fold-diff-window", "::mlir::func::FuncOp"> {
     ```
 
     Under scope `visible` the keys at the ends of what a query sees have fewer neighbours:
-    (width - 1) / 2 at the end with lengths, causality or a window to the right, as many
-    at the beginning with a window to the left. Their scores are computed by themselves and
-    replace those of the product.
+    (width - 1) / 2 at the end with causality or a window to the right, as many at the beginning
+    with a window to the left. Their scores are computed by themselves, from those of the
+    width - 1 keys at that end, and replace those of the product. An end by lengths alone is
+    the same for all queries: the stencil knows it, unless keys have several lengths.
 
     Not where what is visible is said per element (a mask, segments), where the score is not
     linear, or where keys that are not seen matter; nor where more than 8 scores of each query,

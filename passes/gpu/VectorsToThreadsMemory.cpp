@@ -284,6 +284,12 @@ public:
     Value base = getOnly(adaptor.getBase());
     SmallVector<Value> start = getEach(adaptor.getOffsets());
     SmallVector<Value> values;
+    // Of a matrix, elements are counted row by row, whatever lies between rows.
+    int64_t width = start.size() == 2 ? op.getBaseType().getDimSize(1)
+                                      : ShapedType::kDynamic;
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(rewriter, loc, value);
+    };
     for (auto [number, isRead, other] : llvm::zip(
              adaptor.getIndices(), adaptor.getMask(), adaptor.getPassThru())) {
       Value step = number;
@@ -291,6 +297,12 @@ public:
         step = arith::IndexCastOp::create(rewriter, loc,
                                           rewriter.getIndexType(), step);
       SmallVector<Value> at = start;
+      if (!ShapedType::isDynamic(width)) {
+        Value row =
+            arith::DivUIOp::create(rewriter, loc, step, constant(width));
+        at[0] = arith::AddIOp::create(rewriter, loc, at[0], row);
+        step = arith::RemUIOp::create(rewriter, loc, step, constant(width));
+      }
       at.back() = arith::AddIOp::create(rewriter, loc, at.back(), step);
       auto choice = scf::IfOp::create(
           rewriter, loc, isRead,

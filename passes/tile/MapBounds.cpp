@@ -223,3 +223,9 @@ Value MapBounds::mayCount() {
   }
   return any;
 }
+
+Value MapBounds::mayHold(Value condition, LinalgOp structured,
+                         int64_t keyLoop) {
+  Frame frame = {structured.getBlock(), keyLoop};
+  return ofScalar(condition, &frame).high;
+}

@@ -40,6 +40,10 @@ public:
   /// Whether some query may make something of some key. Scores may be hidden
   /// from a softmax, and weights of a product with the values be 0.
   mlir::Value mayCount();
+  /// Whether a condition in the body of a structured operation may hold for
+  /// some query and key; `keyLoop` is the loop along the keys.
+  mlir::Value mayHold(mlir::Value condition, mlir::linalg::LinalgOp structured,
+                      int64_t keyLoop);
 
 private:
   /// Of an integer the least and the greatest number, as indices, which are

@@ -64,19 +64,19 @@ struct TileAttention : gatefold::impl::TileAttentionBase<TileAttention> {
   LogicalResult leave(AttentionOp op, Operation *inner, const Twine &why) {
     StringRef algorithm =
         op->getAttrOfType<StringAttr>(algorithmName).getValue();
-    StringRef name = inner->getName().getStringRef();
+    StringRef name = nameInText(inner);
     if (op->hasAttr(algorithmGivenName)) {
       InFlightDiagnostic error =
           op.emitError("attention cannot be scheduled as ")
-          << algorithm << ": its '" << name << "' " << why;
+          << algorithm << ": its " << name << " " << why;
       if (inner != op)
-        error.attachNote(inner->getLoc()) << "this '" << name << "'";
+        error.attachNote(inner->getLoc()) << "this " << name;
       return error;
     }
     remark::missed(op.getLoc(), options())
         << ("attention: not in blocks of " +
             Twine(algorithm == residentAlgorithm ? "queries" : "keys") +
-            ", for its '" + name + "'")
+            ", for its " + name)
                .str();
     op->setAttr(algorithmName, StringAttr::get(&getContext(), naiveAlgorithm));
     return success();
@@ -137,8 +137,7 @@ struct TileAttention : gatefold::impl::TileAttentionBase<TileAttention> {
     text += llvm::formatv("{0} {1}, keys in panels of {2}", maps,
                           maps == 1 ? "map" : "maps", width);
     if (whole)
-      text += ", no key left out for '" +
-              whole->getName().getStringRef().str() + "'";
+      text += (", no key left out for its " + nameInText(whole)).str();
     remark::passed(op.getLoc(), options()) << text;
     ++attentionsTiled;
     return tiling.run();

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/support/Target.h"
+#include "passes/tile/MapBounds.h"
 #include "passes/tile/Slices.h"
 #include "passes/tile/TileAttentionBody.h"
 
@@ -152,7 +153,10 @@ protected:
   }
   // TileAttentionVisible.cpp: parts that the region hides.
   mlir::Value numberOf(mlir::Value value);
+  MapPart partOf(mlir::Value first, mlir::Value end);
   mlir::Value maySee(mlir::Value first, mlir::Value end);
+  mlir::Value mayHold(mlir::Value condition, mlir::linalg::LinalgOp structured,
+                      int64_t keyLoop, mlir::Value first, mlir::Value end);
   std::pair<mlir::Value, mlir::Value> findSeen(mlir::Value first,
                                                mlir::Value end, int64_t step);
   std::pair<mlir::Value, mlir::Value> leaveOutHidden(mlir::Value first,

@@ -26,6 +26,26 @@ AttentionBody::AttentionBody(AttentionOp op) : op(op) {
   findHidden();
 }
 
+StringRef gatefold::nameInText(Operation *inner) {
+  return TypeSwitch<Operation *, StringRef>(inner)
+      .Case([](RowScoresOp) { return "product with the keys"; })
+      .Case([](RowValuesOp) { return "product with the values"; })
+      .Case([](RowSoftmaxOp) { return "softmax"; })
+      .Case([](RowTopKOp) { return "top_k"; })
+      .Case([](RowNeighboursOp) { return "neighbour_difference"; })
+      .Case([](RowVisibleOp) { return "visible"; })
+      .Case([](YieldOp) { return "result"; })
+      .Case([](linalg::ContractOp) { return "product"; })
+      .Case([](LinalgOp) { return "arithmetic"; })
+      .Case<tensor::ExtractSliceOp, tensor::InsertSliceOp>(
+          [](auto) { return "slice"; })
+      .Case([](tensor::ExtractOp) { return "element"; })
+      .Case<AttentionOp, tensor::CastOp, tensor::ExpandShapeOp,
+            tensor::CollapseShapeOp, tensor::FromElementsOp>(
+          [](auto) { return "shape"; })
+      .Default([](Operation *) { return "operation"; });
+}
+
 static int64_t rankOf(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type ? type.getRank() : 0;

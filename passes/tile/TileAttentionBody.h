@@ -23,6 +23,9 @@ namespace gatefold {
 void prepareAttentionBody(AttentionOp op, mlir::RewriterBase &rewriter,
                           bool movesScales = true);
 
+/// What a text calls an operation of the region, for remarks and errors.
+llvm::StringRef nameInText(mlir::Operation *inner);
+
 /// The operation by which `scaled` multiplies or divides each element of its
 /// one input, a row, by a number, or null.
 mlir::Operation *matchScale(mlir::linalg::GenericOp scaled);

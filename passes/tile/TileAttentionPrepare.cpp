@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -173,6 +174,9 @@ static void fuseChains(AttentionOp op, RewriterBase &rewriter) {
     if (!producer || producer->getBlock() != &block || !producer->hasOneUse() ||
         producer.getNumResults() != 1)
       return false;
+    // A number of the query is not computed again for each key.
+    if (producer.getNumLoops() == 0 && consumer.getNumLoops() != 0)
+      return false;
     bool readsMemory = llvm::any_of(producer.getInputs(), [](Value input) {
       return isa<RankedTensorType>(input.getType());
     });
@@ -203,6 +207,11 @@ static void fuseChains(AttentionOp op, RewriterBase &rewriter) {
     }
     if (perQuery.contains(consumer))
       perQuery.insert(fused->fusedOp);
+    // An index of the producer is one of the whole, through a map.
+    fused->fusedOp->walk([&](affine::AffineApplyOp index) {
+      if (index.getAffineMap().isIdentity() && index.getNumOperands() == 1)
+        rewriter.replaceOp(index, index.getOperand(0));
+    });
     for (Value result : consumer->getResults())
       rewriter.replaceAllUsesWith(result, fused->replacements.lookup(result));
     for (Operation *dead : {consumer.getOperation(), producer})

@@ -136,21 +136,25 @@ void AttentionRegisters::writeResult(unsigned number, Value &result,
 // The region
 //===----------------------------------------------------------------------===//
 
+Value AttentionRegisters::headOf(Value matrix) {
+  if (auto argument = dyn_cast<BlockArgument>(matrix)) {
+    Value operand = op->getOperand(argument.getArgNumber());
+    if (Value given = narrow.lookup(operand))
+      return takeSlice(
+          rewriter, loc, given,
+          fixLead(given,
+                  cast<RankedTensorType>(given.getType()).getRank() - 2));
+  }
+  return uniformOf(matrix);
+}
+
 /// The keys or values of the head that some query sees: what lies behind or
 /// before them is not read.
 void AttentionRegisters::findMatrix(Value matrix) {
   Value &known = matrices[matrix];
   if (known)
     return;
-  Value source = uniformOf(matrix);
-  if (auto argument = dyn_cast<BlockArgument>(matrix)) {
-    Value operand = op->getOperand(argument.getArgNumber());
-    if (Value given = narrow.lookup(operand))
-      source = takeSlice(
-          rewriter, loc, given,
-          fixLead(given,
-                  cast<RankedTensorType>(given.getType()).getRank() - 2));
-  }
+  Value source = headOf(matrix);
   known = source;
   if (!reach.first && !reach.last && !reach.hasLength)
     return;

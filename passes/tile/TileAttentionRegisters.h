@@ -57,6 +57,14 @@ public:
   getColumnDim(mlir::Value value, const AttentionBody &body);
   static std::optional<RowLoops> getLoops(mlir::linalg::GenericOp generic,
                                           const AttentionBody &body);
+  /// The size of a dimension of a value: of what is all of a query or nothing,
+  /// that of the query.
+  static int64_t getSize(mlir::Value value, int64_t dim);
+  /// The size of a loop.
+  static int64_t getRange(mlir::linalg::GenericOp generic, unsigned loop);
+  /// Of a part of each query whose size a run chooses, if it is all of the
+  /// query or nothing: the number that is chosen.
+  static mlir::Value getChosenSize(mlir::Value part);
 
 private:
   void refuse(mlir::Operation *inner, const llvm::Twine &why);
@@ -64,7 +72,8 @@ private:
   void checkValue(mlir::Value value, mlir::Operation *by);
   void checkGeneric(mlir::linalg::GenericOp generic);
   bool checkExtract(mlir::tensor::ExtractOp extract,
-                    llvm::function_ref<bool(mlir::Value)> isVector);
+                    llvm::function_ref<bool(mlir::Value)> isVector,
+                    std::optional<unsigned> columnLoop = std::nullopt);
 
   AttentionOp op;
   const AttentionBody &body;
@@ -118,6 +127,8 @@ private:
   /// `inside` in order, `after` in reverse order.
   void makeKeys(llvm::ArrayRef<mlir::Operation *> inside,
                 llvm::ArrayRef<mlir::Operation *> after);
+  /// Keys or values of the head, in 16 bits if they are given so.
+  mlir::Value headOf(mlir::Value matrix);
   void findMatrix(mlir::Value matrix);
   mlir::Value readBlock(mlir::Value matrix);
   int64_t sumColumns(RowValuesOp product);
@@ -160,6 +171,13 @@ private:
   // TileAttentionRegistersLift.cpp: operations of the region on vectors.
   void lift(mlir::Operation *inner);
   void liftGeneric(mlir::linalg::GenericOp generic);
+  /// The results as `makeThen` gives them where the condition holds, else as
+  /// `makeElse` does.
+  void liftBranches(mlir::linalg::GenericOp generic, mlir::Value condition,
+                    llvm::function_ref<void()> makeThen,
+                    llvm::function_ref<void()> makeElse);
+  void evaluateGeneric(mlir::linalg::GenericOp generic, const RowLoops &loops,
+                       mlir::IRMapping &mapping);
   void liftContract(mlir::linalg::ContractOp contract);
   void liftSlice(mlir::tensor::ExtractSliceOp slice);
   mlir::Value evaluate(mlir::Operation *inner, mlir::IRMapping &mapping);

@@ -60,18 +60,54 @@ RegistersForm::getColumnDim(Value value, const AttentionBody &body) {
   return column;
 }
 
+Value RegistersForm::getChosenSize(Value part) {
+  auto slice = part.getDefiningOp<tensor::ExtractSliceOp>();
+  if (!slice || slice.getType().getRank() != 1 ||
+      !slice.getType().isDynamicDim(0) || slice.getSourceType().getRank() != 1)
+    return {};
+  auto chosen = slice.getDynamicSize(0).getDefiningOp<arith::SelectOp>();
+  if (!chosen || !slice.hasUnitStride() || !slice.hasZeroOffset())
+    return {};
+  auto isOne = [&](Value value, Value other) {
+    return isConstantIntValue(getAsOpFoldResult(value), 0) &&
+           isConstantIntValue(getAsOpFoldResult(other),
+                              slice.getSourceType().getDimSize(0));
+  };
+  Value left = chosen.getTrueValue(), right = chosen.getFalseValue();
+  return isOne(left, right) || isOne(right, left) ? chosen.getResult()
+                                                  : Value();
+}
+
+int64_t RegistersForm::getSize(Value value, int64_t dim) {
+  if (getChosenSize(value))
+    value = value.getDefiningOp<tensor::ExtractSliceOp>().getSource();
+  return cast<RankedTensorType>(value.getType()).getDimSize(dim);
+}
+
+int64_t RegistersForm::getRange(GenericOp generic, unsigned loop) {
+  int64_t range = generic.getStaticLoopRanges()[loop];
+  for (OpOperand *input : generic.getDpsInputOperands()) {
+    AffineMap map = generic.getMatchingIndexingMap(input);
+    for (auto [dim, expression] : llvm::enumerate(map.getResults()))
+      if (ShapedType::isDynamic(range) &&
+          expression == getAffineDimExpr(loop, generic.getContext()))
+        range = getSize(input->get(), dim);
+  }
+  return range;
+}
+
 std::optional<RowLoops> RegistersForm::getLoops(GenericOp generic,
                                                 const AttentionBody &body) {
   RowLoops loops;
-  SmallVector<int64_t> ranges = generic.getStaticLoopRanges();
   for (auto [loop, kind] : llvm::enumerate(generic.getIteratorTypesArray())) {
     bool isKeys = body.isKeyLoop(generic, loop);
     bool isSum = kind != utils::IteratorType::parallel;
     loops.reduces |= isSum;
-    if (!isKeys && ranges[loop] == 1)
+    int64_t range = getRange(generic, loop);
+    if (!isKeys && range == 1)
       continue;
     if (loops.column || (isKeys && isSum) ||
-        (!isKeys && ShapedType::isDynamic(ranges[loop])))
+        (!isKeys && ShapedType::isDynamic(range)))
       return std::nullopt;
     loops.column = loop;
     loops.runsAlongKeys = isKeys;
@@ -138,7 +174,7 @@ void RegistersForm::checkValue(Value value, Operation *by) {
     return refuse(by, "makes more than a row for each query");
   if (!*column || body.getKeyDim(value))
     return;
-  int64_t size = cast<RankedTensorType>(value.getType()).getDimSize(**column);
+  int64_t size = getSize(value, **column);
   if (ShapedType::isDynamic(size))
     refuse(by, "has rows of a size that is not known before a run");
   else if (size > mostColumns)
@@ -147,13 +183,25 @@ void RegistersForm::checkValue(Value value, Operation *by) {
 }
 
 /// A number of a tensor that is the same for all queries, at places of which
-/// one is another for each element, or of one that has a number per query.
+/// one is another for each element, or of one that has a number per query. Or
+/// of keys: for each query a row of its own.
 bool RegistersForm::checkExtract(tensor::ExtractOp extract,
-                                 llvm::function_ref<bool(Value)> isVector) {
+                                 llvm::function_ref<bool(Value)> isVector,
+                                 std::optional<unsigned> columnLoop) {
   if (body.isPerQuery(extract.getTensor())) {
     auto column = getColumnDim(extract.getTensor(), body);
     return column && !*column;
   }
+  auto type = extract.getTensor().getType();
+  auto index = type.getRank() == 2 && columnLoop
+                   ? extract.getIndices()[1].getDefiningOp<linalg::IndexOp>()
+                   : linalg::IndexOp();
+  if (index && index.getDim() == *columnLoop &&
+      llvm::is_contained(op.getKeyArguments(), extract.getTensor()) &&
+      type.getDimSize(1) ==
+          getRange(cast<GenericOp>(index->getParentOp()), *columnLoop) &&
+      body.isPerQuery(extract.getIndices()[0]))
+    return true;
   return llvm::count_if(extract.getIndices(), isVector) <= 1;
 }
 
@@ -178,7 +226,7 @@ void RegistersForm::checkGeneric(GenericOp generic) {
     bool holds = OpTrait::hasElementwiseMappableTraits(&inner) ||
                  isa<linalg::IndexOp, arith::ConstantOp>(inner);
     if (auto extract = dyn_cast<tensor::ExtractOp>(inner))
-      holds = checkExtract(extract, isVector);
+      holds = checkExtract(extract, isVector, loops->column);
     if (!holds)
       return refuse(generic, "holds an operation that has no form on vectors");
     auto index = dyn_cast<linalg::IndexOp>(inner);
@@ -301,8 +349,7 @@ RegistersProducts gatefold::findRegistersProducts(AttentionOp op) {
     RegistersForm form(copy, body);
     if (Operation *inner = form.getObstacle())
       products.obstacle =
-          ("its '" + inner->getName().getStringRef() + "' " + form.getReason())
-              .str();
+          ("its " + nameInText(inner) + " " + form.getReason()).str();
   }
   products.hasSegments = bool(copy.getQuerySegments());
   products.hasMask = copy.getMask() || products.hasSegments;

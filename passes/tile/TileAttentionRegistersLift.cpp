@@ -25,46 +25,66 @@ static VectorType asVector(Value value) {
 // Scalar operations
 //===----------------------------------------------------------------------===//
 
-/// A number of a table at another place for each element. Places of elements
-/// that are padding are brought into the table.
+/// A number of a table at another place for each element, or of rows of keys
+/// that each query has another one of. Places of elements that are padding are
+/// brought into the table.
 Value AttentionRegisters::gather(tensor::ExtractOp extract,
                                  IRMapping &mapping) {
   Value table = extract.getTensor();
   if (body.isPerQuery(table))
     return vectorOf(table);
-  table = uniformOf(table);
+  Type wide = getElementTypeOrSelf(table);
   SmallVector<FixedIndex> fixed;
   SmallVector<Value> place;
-  Value varying;
-  int64_t along = 0;
+  SmallVector<int64_t> varying;
   for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
     place.push_back(mapping.lookupOrDefault(index));
-    if (asVector(place.back())) {
-      varying = place.back();
-      along = dim;
-    } else {
+    if (asVector(place.back()))
+      varying.push_back(dim);
+    else
       fixed.emplace_back(dim, place.back());
-    }
   }
-  if (!varying)
+  bool hasRows = varying.size() == 2;
+  table = hasRows ? headOf(table) : uniformOf(table);
+  if (varying.empty())
     return tensor::ExtractOp::create(rewriter, loc, table, place);
+  int64_t rows = 0, columns = 0;
+  for (int64_t dim : varying) {
+    rows = std::max(rows, asVector(place[dim]).getDimSize(0));
+    columns = std::max(columns, asVector(place[dim]).getDimSize(1));
+  }
+  for (int64_t dim : varying) {
+    Value last = minus(getSize(rewriter, loc, table, dim), constant(1));
+    Value &index = place[dim];
+    int64_t height = asVector(index).getDimSize(0),
+            width = asVector(index).getDimSize(1);
+    index = arith::MinSIOp::create(rewriter, loc, index,
+                                   splat(last, height, width));
+    index = arith::MaxSIOp::create(rewriter, loc, index,
+                                   splat(constant(0), height, width));
+    index = stretch(index, rows, columns);
+  }
+  Value number = place[varying.front()];
+  if (hasRows) {
+    int64_t width = cast<RankedTensorType>(table.getType()).getDimSize(1);
+    number = arith::MulIOp::create(rewriter, loc, number,
+                                   splat(constant(width), rows, columns));
+    number = arith::AddIOp::create(rewriter, loc, number, place[1]);
+  }
   Value row = takeSlice(rewriter, loc, table, fixed);
-  VectorType type = asVector(varying);
-  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-  Value last = minus(getSize(rewriter, loc, table, along), constant(1));
-  varying = arith::MinSIOp::create(rewriter, loc, varying,
-                                   splat(last, rows, columns));
-  varying = arith::MaxSIOp::create(rewriter, loc, varying,
-                                   splat(constant(0), rows, columns));
   Type element = getElementTypeOrSelf(table);
   Value all =
       arith::ConstantIntOp::create(rewriter, loc, rewriter.getI1Type(), 1);
   Value none =
       arith::ConstantOp::create(rewriter, loc, rewriter.getZeroAttr(element));
-  return vector::GatherOp::create(
+  Value found = vector::GatherOp::create(
       rewriter, loc, vectorType(rows, columns, element), row,
-      ValueRange{constant(0)}, varying, splat(all, rows, columns),
-      splat(none, rows, columns));
+      SmallVector<Value>(varying.size(), constant(0)), number,
+      splat(all, rows, columns), splat(none, rows, columns));
+  if (element != wide)
+    found = arith::ExtFOp::create(rewriter, loc,
+                                  vectorType(rows, columns, wide), found);
+  return found;
 }
 
 /// A product with the inverse is at most one unit in the last place from the
@@ -117,9 +137,26 @@ Value AttentionRegisters::evaluate(Operation *inner, IRMapping &mapping) {
 // Structured operations
 //===----------------------------------------------------------------------===//
 
+/// Conditions that hold for one key of each query: most blocks of keys have
+/// none of these.
+static SmallVector<arith::CmpIOp> findPlaces(GenericOp generic,
+                                             const RowLoops &loops) {
+  SmallVector<arith::CmpIOp> places;
+  if (!loops.runsAlongKeys || loops.reduces)
+    return places;
+  auto isKey = [&](Value value) {
+    auto index = value.getDefiningOp<linalg::IndexOp>();
+    return index && index.getDim() == *loops.column;
+  };
+  for (auto comparison : generic.getBody()->getOps<arith::CmpIOp>())
+    if (comparison.getPredicate() == arith::CmpIPredicate::eq &&
+        isKey(comparison.getLhs()) != isKey(comparison.getRhs()))
+      places.push_back(comparison);
+  return places;
+}
+
 void AttentionRegisters::liftGeneric(GenericOp generic) {
   RowLoops loops = *RegistersForm::getLoops(generic, body);
-  Block *block = generic.getBody();
   IRMapping mapping;
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(generic.getRegion(), captured);
@@ -130,9 +167,77 @@ void AttentionRegisters::liftGeneric(GenericOp generic) {
     if (generic.payloadUsesValueFromOperand(&operand))
       mapping.map(generic.getMatchingBlockArgument(&operand),
                   vectorOf(operand.get()));
-  SmallVector<int64_t> ranges = generic.getStaticLoopRanges();
-  int64_t count =
-      loops.column && !loops.runsAlongKeys ? ranges[*loops.column] : 1;
+  auto evaluateAll = [&] { evaluateGeneric(generic, loops, mapping); };
+  Value size;
+  if (loops.reducesColumn)
+    for (Value input : generic.getInputs())
+      if (Value chosen = RegistersForm::getChosenSize(input))
+        size = uniformOf(chosen);
+  if (size) {
+    // A run that has nothing of what is added up reads nothing of it.
+    Value hasSome = arith::CmpIOp::create(
+        rewriter, loc, arith::CmpIPredicate::ne, size, constant(0));
+    return liftBranches(generic, hasSome, evaluateAll, [&] {
+      for (auto [result, output] :
+           llvm::zip(generic->getResults(), generic.getRegionOutputArgs()))
+        setVector(result, stretch(mapping.lookup(output), queryBlock,
+                                  columnsOf(result)));
+    });
+  }
+  SmallVector<arith::CmpIOp> places = findPlaces(generic, loops);
+  if (places.empty())
+    return evaluateAll();
+  Value some;
+  for (arith::CmpIOp place : places) {
+    Value holds = mayHold(place, generic, *loops.column, keyStart,
+                          plus(keyStart, constant(keyBlock)));
+    some = some ? rewriter.createOrFold<arith::OrIOp>(loc, some, holds) : holds;
+  }
+  IRMapping elsewhere = mapping;
+  Value never =
+      arith::ConstantIntOp::create(rewriter, loc, rewriter.getI1Type(), 0);
+  for (arith::CmpIOp place : places)
+    elsewhere.map(place.getResult(), never);
+  liftBranches(generic, some, evaluateAll,
+               [&] { evaluateGeneric(generic, loops, elsewhere); });
+}
+
+void AttentionRegisters::liftBranches(GenericOp generic, Value condition,
+                                      llvm::function_ref<void()> makeThen,
+                                      llvm::function_ref<void()> makeElse) {
+  SmallVector<Type> types;
+  for (Value result : generic->getResults())
+    types.push_back(
+        vectorType(queryBlock, columnsOf(result), result.getType()));
+  auto choice = scf::IfOp::create(rewriter, loc, types, condition,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(rewriter);
+  auto outside = vectors;
+  auto fill = [&](Block *block, llvm::function_ref<void()> make) {
+    rewriter.setInsertionPointToEnd(block);
+    vectors = outside;
+    make();
+    SmallVector<Value> made;
+    for (Value result : generic->getResults())
+      made.push_back(vectorOf(result));
+    scf::YieldOp::create(rewriter, loc, made);
+  };
+  fill(choice.thenBlock(), makeThen);
+  fill(choice.elseBlock(), makeElse);
+  vectors = std::move(outside);
+  for (auto [result, made] :
+       llvm::zip(generic->getResults(), choice.getResults()))
+    setVector(result, made);
+}
+
+/// The results of a structured operation, from what its operands are.
+void AttentionRegisters::evaluateGeneric(GenericOp generic,
+                                         const RowLoops &loops,
+                                         IRMapping &mapping) {
+  Block *block = generic.getBody();
+  int64_t count = loops.column && !loops.runsAlongKeys
+                      ? RegistersForm::getRange(generic, *loops.column)
+                      : 1;
   int64_t columns =
       loops.runsAlongKeys ? keyBlock : llvm::alignTo(count, registerTile);
   SmallVector<Operation *> combiners(generic.getNumResults());
@@ -142,6 +247,8 @@ void AttentionRegisters::liftGeneric(GenericOp generic) {
       combiners[index] = yielded.getDefiningOp();
   for (Operation &inner : block->without_terminator()) {
     if (llvm::is_contained(combiners, &inner))
+      continue;
+    if (mapping.contains(inner.getResult(0)))
       continue;
     auto index = dyn_cast<linalg::IndexOp>(inner);
     if (!index) {
@@ -309,7 +416,10 @@ void AttentionRegisters::liftSlice(tensor::ExtractSliceOp slice) {
     if (auto value = dyn_cast<Value>(offset))
       offset = uniformOf(value);
     offsets[operandLead + 1 + dim] = offset;
-    sizes[operandLead + 1 + dim] = slice.getMixedSizes()[dim];
+    OpFoldResult size = slice.getMixedSizes()[dim];
+    if (auto value = dyn_cast<Value>(size))
+      size = uniformOf(value);
+    sizes[operandLead + 1 + dim] = size;
   }
   if (column)
     shape.push_back(slice.getType().getDimSize(*column));

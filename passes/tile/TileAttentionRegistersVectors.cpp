@@ -97,9 +97,7 @@ int64_t AttentionRegisters::columnsOf(Value value) {
   auto column = *RegistersForm::getColumnDim(value, body);
   if (!column)
     return 1;
-  return llvm::alignTo(
-      cast<RankedTensorType>(value.getType()).getDimSize(*column),
-      registerTile);
+  return llvm::alignTo(RegistersForm::getSize(value, *column), registerTile);
 }
 
 //===----------------------------------------------------------------------===//

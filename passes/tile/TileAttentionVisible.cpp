@@ -33,15 +33,27 @@ Value AttentionTiling::numberOf(Value value) {
       rewriter, loc, whole, SmallVector<Value>(type.getRank(), constant(0)));
 }
 
+/// The keys [first, end) of the block's queries.
+MapPart AttentionTiling::partOf(Value first, Value end) {
+  Value one = constant(1);
+  return {block.start, minus(plus(block.start, toValue(block.rows)), one),
+          first, minus(end, one), reach.offset};
+}
+
 /// Whether some query of the block may see one of the keys [first, end).
 Value AttentionTiling::maySee(Value first, Value end) {
-  Value one = constant(1);
-  MapPart part = {block.start,
-                  minus(plus(block.start, toValue(block.rows)), one), first,
-                  minus(end, one), reach.offset};
   auto number = [&](Value value) { return numberOf(value); };
-  MapBounds bounds(op, body, rewriter, loc, part, number);
+  MapBounds bounds(op, body, rewriter, loc, partOf(first, end), number);
   return bounds.mayCount();
+}
+
+/// Whether a condition in the body of a structured operation may hold for some
+/// query of the block and one of the keys [first, end).
+Value AttentionTiling::mayHold(Value condition, linalg::LinalgOp structured,
+                               int64_t keyLoop, Value first, Value end) {
+  auto number = [&](Value value) { return numberOf(value); };
+  MapBounds bounds(op, body, rewriter, loc, partOf(first, end), number);
+  return bounds.mayHold(condition, structured, keyLoop);
 }
 
 /// From the first to behind the last of the keys [first, end) that some query

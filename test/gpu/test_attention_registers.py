@@ -71,13 +71,16 @@ BODIES = {
     "sums": "sums(q, k, v, z",
     "columns": "columns(q, k, v",
     "finished": "finished(dot_product(2 * q, k, v",
+    "near": "diff_window(q, k, v, width=3",
+    "nearby": "diff_window(q, k, v, width=5",
 }
 # Of each: restrictions, what the reference needs to know of them, the row programs in it.
 VIEWS = {
     "whole": ("", {}, ("norm", "relative", "finished", "columns")),
-    "causal": ("causal=true, gqa=true", {"causal": True}, ("plain", "differential")),
-    "lengths": ("lengths=n, causal=true, offset=o", {"causal": True}, ("differential", "sinks", "sums")),
-    "window": ("window=(9, 2), lengths=n, offset=o", {"window": (9, 2)}, ("plain", "divided", "scaled")),
+    "causal": ("causal=true, gqa=true", {"causal": True}, ("plain", "differential", "near")),
+    "ends": ("lengths=n", {}, ("near",)),
+    "lengths": ("lengths=n, causal=true, offset=o", {"causal": True}, ("differential", "sinks", "sums", "nearby")),
+    "window": ("window=(9, 2), lengths=n, offset=o", {"window": (9, 2)}, ("plain", "divided", "scaled", "nearby")),
     "mask": ("mask=m, bias=b", {}, ("alibi", "plain")),
 }
 
@@ -112,6 +115,9 @@ def reference(name, n):
     if name == "finished":
         y = weigh(softmax(2 * scores(n), n.seen), n.v)
         return y / numpy.sqrt((y**2).mean(axis=1, keepdims=True) + 0.1) / (1 + numpy.exp(-n.g))
+    if name in ("near", "nearby"):
+        s = scores(n)
+        return weigh(softmax(s + attentions.neighbour_difference(s, n.seen, 3 if name == "near" else 5), n.seen), n.v)
     near = n.table[numpy.clip(n.position - n.column + 3, 0, 6)]
     return weigh(softmax(scores(n) + near, n.seen), n.v)
 

@@ -7,10 +7,10 @@
 
 // CHECK: gf.attention {{.*}}gf.algorithm = "naive"
 func.func @narrow(%q: tensor<?x4xf16>) -> tensor<?x4xf16> {
-  // expected-error @+1 {{attention cannot be scheduled as resident: its 'gf.row_scores' cannot be computed for a block of queries}}
+  // expected-error @+1 {{attention cannot be scheduled as resident: its product with the keys cannot be computed for a block of queries}}
   %y = gf.attention queries(%q : tensor<?x4xf16>) keys(%q : tensor<?x4xf16>) -> tensor<?x4xf16> {
   ^row(%query: tensor<4xf16>, %key: tensor<?x4xf16>, %row: index, %position: index):
-    // expected-note @+1 {{this 'gf.row_scores'}}
+    // expected-note @+1 {{this product with the keys}}
     %scores = gf.row_scores %query, %key : tensor<4xf16>, tensor<?x4xf16> -> tensor<?xf16>
     %weights = gf.row_softmax %scores : tensor<?xf16>
     %sum = gf.row_values %weights, %key : tensor<?xf16>, tensor<?x4xf16> -> tensor<4xf16>

@@ -133,7 +133,7 @@ func.func @differential(%q1: tensor<3x?x8xf32>, %q2: tensor<3x?x8xf32>, %k: tens
 // -----
 
 // What a module asks for and cannot be is left to the naive lowering.
-// REMARK: remark: {{.*}}attention: not in blocks of keys, for its 'gf.row_top_k'
+// REMARK: remark: {{.*}}attention: not in blocks of keys, for its top_k
 // CHECK-LABEL: func @largest
 // CHECK: gf.attention {{.*}}gf.algorithm = "naive"
 func.func @largest(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> tensor<?x8xf32> {

@@ -6,7 +6,7 @@
 // What has no form on vectors: a user who asks for it is refused, else it is another
 // algorithm's, with a remark.
 
-// REMARK: remark: {{.*}}attention: not in registers, for its 'linalg.generic' works on more than one row of each query
+// REMARK: remark: {{.*}}attention: not in registers, for its arithmetic works on more than one row of each query
 // CHECK-COUNT-6: gf.algorithm = "resident"
 #query = affine_map<(d0, d1) -> (d1)>
 #sum = affine_map<(d0, d1) -> (d0)>
@@ -15,7 +15,7 @@ func.func @additive(%q: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x4xf32>
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %keys = tensor.dim %k, %c0 : tensor<?x4xf32>
-  // expected-error @+1 {{attention cannot be scheduled as registers: its 'linalg.generic' works on more than one row of each query}}
+  // expected-error @+1 {{attention cannot be scheduled as registers: its arithmetic works on more than one row of each query}}
   %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<?x4xf32>) -> tensor<?x4xf32> {
   ^row(%qr: tensor<4xf32>, %kr: tensor<?x4xf32>, %r: index, %position: index):
     %e = tensor.empty(%keys) : tensor<?x4xf32>
@@ -26,7 +26,7 @@ func.func @additive(%q: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x4xf32>
     } -> tensor<?x4xf32>
     %e1 = tensor.empty(%keys) : tensor<?xf32>
     %f = linalg.fill ins(%zero : f32) outs(%e1 : tensor<?xf32>) -> tensor<?xf32>
-    // expected-note @+1 {{this 'linalg.generic'}}
+    // expected-note @+1 {{this arithmetic}}
     %s = linalg.generic {indexing_maps = [#all, #sum], iterator_types = ["parallel", "reduction"]} ins(%d : tensor<?x4xf32>) outs(%f : tensor<?xf32>) {
     ^bb0(%a: f32, %out: f32):
       %t = arith.addf %a, %out : f32
@@ -41,12 +41,12 @@ func.func @additive(%q: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x4xf32>
 
 // -----
 
-// REMARK: remark: {{.*}}attention: not in registers, for its 'gf.row_scores' is in f64, not in f32
+// REMARK: remark: {{.*}}attention: not in registers, for its product with the keys is in f64, not in f32
 func.func @wide(%q: tensor<?x4xf64>) -> tensor<?x4xf64> {
-  // expected-error @+1 {{its 'gf.row_scores' is in f64, not in f32}}
+  // expected-error @+1 {{its product with the keys is in f64, not in f32}}
   %y = gf.attention queries(%q : tensor<?x4xf64>) keys(%q : tensor<?x4xf64>) -> tensor<?x4xf64> {
   ^row(%qr: tensor<4xf64>, %kr: tensor<?x4xf64>, %r: index, %position: index):
-    // expected-note @+1 {{this 'gf.row_scores'}}
+    // expected-note @+1 {{this product with the keys}}
     %s = gf.row_scores %qr, %kr : tensor<4xf64>, tensor<?x4xf64> -> tensor<?xf64>
     %p = gf.row_softmax %s : tensor<?xf64>
     %y = gf.row_values %p, %kr : tensor<?xf64>, tensor<?x4xf64> -> tensor<4xf64>
@@ -57,14 +57,14 @@ func.func @wide(%q: tensor<?x4xf64>) -> tensor<?x4xf64> {
 
 // -----
 
-// REMARK: remark: {{.*}}attention: not in registers, for its 'gf.row_values' has rows of 300 elements, more than 256
+// REMARK: remark: {{.*}}attention: not in registers, for its product with the values has rows of 300 elements, more than 256
 func.func @long(%q: tensor<?x4xf32>, %v: tensor<?x300xf32>) -> tensor<?x300xf32> {
-  // expected-error @+1 {{its 'gf.row_values' has rows of 300 elements, more than 256}}
+  // expected-error @+1 {{its product with the values has rows of 300 elements, more than 256}}
   %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%q, %v : tensor<?x4xf32>, tensor<?x300xf32>) -> tensor<?x300xf32> {
   ^row(%qr: tensor<4xf32>, %kr: tensor<?x4xf32>, %vr: tensor<?x300xf32>, %r: index, %position: index):
     %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<?x4xf32> -> tensor<?xf32>
     %p = gf.row_softmax %s : tensor<?xf32>
-    // expected-note @+1 {{this 'gf.row_values'}}
+    // expected-note @+1 {{this product with the values}}
     %y = gf.row_values %p, %vr : tensor<?xf32>, tensor<?x300xf32> -> tensor<300xf32>
     gf.yield %y : tensor<300xf32>
   }
@@ -73,13 +73,13 @@ func.func @long(%q: tensor<?x4xf32>, %v: tensor<?x300xf32>) -> tensor<?x300xf32>
 
 // -----
 
-// REMARK: remark: {{.*}}attention: not in registers, for its 'gf.row_top_k' needs the scores of all keys at once
+// REMARK: remark: {{.*}}attention: not in registers, for its top_k needs the scores of all keys at once
 func.func @largest(%q: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  // expected-error @+1 {{its 'gf.row_top_k' needs the scores of all keys at once}}
+  // expected-error @+1 {{its top_k needs the scores of all keys at once}}
   %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<?x4xf32>) -> tensor<?x4xf32> {
   ^row(%qr: tensor<4xf32>, %kr: tensor<?x4xf32>, %r: index, %position: index):
     %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<?x4xf32> -> tensor<?xf32>
-    // expected-note @+1 {{this 'gf.row_top_k'}}
+    // expected-note @+1 {{this top_k}}
     %t = gf.row_top_k %s fraction 0.5 : tensor<?xf32> -> tensor<?xi1>
     %p = gf.row_softmax %s where(%t : tensor<?xi1>) : tensor<?xf32>
     %y = gf.row_values %p, %kr : tensor<?xf32>, tensor<?x4xf32> -> tensor<4xf32>
@@ -111,13 +111,13 @@ func.func @many(%q: tensor<?x4xf32>, %v: tensor<?x256xf32>) -> (tensor<?x256xf32
 // -----
 
 // Keys behind the end have no weight of their own: it has to be 0.
-// REMARK: remark: {{.*}}attention: not in registers, for its 'gf.row_values' weighs keys that are not seen
+// REMARK: remark: {{.*}}attention: not in registers, for its product with the values weighs keys that are not seen
 func.func @unseen(%q: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  // expected-error @+1 {{its 'gf.row_values' weighs keys that are not seen}}
+  // expected-error @+1 {{its product with the values weighs keys that are not seen}}
   %y = gf.attention queries(%q : tensor<?x4xf32>) keys(%k : tensor<?x4xf32>) -> tensor<?x4xf32> {
   ^row(%qr: tensor<4xf32>, %kr: tensor<?x4xf32>, %r: index, %position: index):
     %s = gf.row_scores %qr, %kr : tensor<4xf32>, tensor<?x4xf32> -> tensor<?xf32>
-    // expected-note @+1 {{this 'gf.row_values'}}
+    // expected-note @+1 {{this product with the values}}
     %y = gf.row_values %s, %kr : tensor<?xf32>, tensor<?x4xf32> -> tensor<4xf32>
     gf.yield %y : tensor<4xf32>
   }

@@ -197,3 +197,68 @@ func.func @place(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> (tensor<?x8xf32>, 
   }
   return %y, %n : tensor<?x8xf32>, tensor<?x1xf32>
 }
+
+// -----
+
+#row = affine_map<(d0) -> (d0)>
+#none = affine_map<(d0) -> ()>
+
+// Each query has a key of its own, whose score is another one: elements of its row are gathered
+// before the loop, if there is a key at all. Blocks of keys without such a place take the product.
+// CHECK-LABEL: func @own_key
+// CHECK: %[[SOME:.*]] = arith.cmpi ne, %{{.*}}, %c0 : index
+// CHECK: %[[OWN:.*]] = scf.if %[[SOME]] -> (vector<128x1xf32>) {
+// CHECK: %[[ROW:.*]] = arith.muli %{{.*}} : vector<128x16xindex>
+// CHECK: %[[ELEMENT:.*]] = arith.addi %[[ROW]], %{{.*}} : vector<128x16xindex>
+// CHECK: vector.gather %{{.*}}[%c0, %c0] [%[[ELEMENT]]]{{.*}} : tensor<?x8xf32>{{.*}} into vector<128x16xf32>
+// CHECK: vector.multi_reduction <add>
+// CHECK: } else {
+// CHECK: %[[SUMS:.*]]:3 = scf.for
+// CHECK: %[[PRODUCT:.*]] = vector.contract
+// CHECK: %[[HERE:.*]] = arith.andi
+// CHECK: %[[SCORES:.*]] = scf.if %[[HERE]] -> (vector<128x32xf32>) {
+// CHECK: %[[IS:.*]] = arith.cmpi eq, %{{.*}} : vector<128x32xindex>
+// CHECK: %[[WIDE:.*]] = vector.broadcast %[[OWN]] : vector<128x1xf32> to vector<128x32xf32>
+// CHECK: arith.select %[[IS]], %[[WIDE]], %[[PRODUCT]]
+// CHECK: } else {
+// CHECK-NEXT: scf.yield %[[PRODUCT]]
+func.func @own_key(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : f32
+  %n = tensor.dim %k, %c0 : tensor<?x8xf32>
+  %y = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<?x8xf32>) causal
+      attributes {gf.algorithm = "registers", gf.query_block = 128, gf.key_block = 32}
+      -> tensor<?x8xf32> {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<?x8xf32>, %row: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<?x8xf32> -> tensor<?xf32>
+    %isEmpty = arith.cmpi eq, %n, %c0 : index
+    %size = arith.select %isEmpty, %c0, %c8 : index
+    %some = tensor.extract_slice %qr[0] [%size] [1] : tensor<8xf32> to tensor<?xf32>
+    %last = arith.subi %n, %c1 : index
+    %place = arith.minsi %position, %last : index
+    %e = tensor.empty() : tensor<f32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+    %own = linalg.generic {indexing_maps = [#row, #none], iterator_types = ["reduction"]} ins(%some : tensor<?xf32>) outs(%f : tensor<f32>) {
+    ^bb0(%in: f32, %out: f32):
+      %i = linalg.index 0 : index
+      %key = tensor.extract %kr[%place, %i] : tensor<?x8xf32>
+      %x = arith.mulf %in, %key : f32
+      %t = arith.addf %out, %x : f32
+      linalg.yield %t : f32
+    } -> tensor<f32>
+    %es = tensor.empty(%n) : tensor<?xf32>
+    %t = linalg.generic {indexing_maps = [#row, #none, #row], iterator_types = ["parallel"]} ins(%s, %own : tensor<?xf32>, tensor<f32>) outs(%es : tensor<?xf32>) {
+    ^bb0(%in: f32, %other: f32, %out: f32):
+      %i = linalg.index 0 : index
+      %is = arith.cmpi eq, %i, %place : index
+      %x = arith.select %is, %other, %in : f32
+      linalg.yield %x : f32
+    } -> tensor<?xf32>
+    %p = gf.row_softmax %t : tensor<?xf32>
+    %y = gf.row_values %p, %kr : tensor<?xf32>, tensor<?x8xf32> -> tensor<8xf32>
+    gf.yield %y : tensor<8xf32>
+  }
+  return %y : tensor<?x8xf32>
+}

@@ -126,7 +126,7 @@ func.func @differential(%q1: tensor<3x?x8xf32>, %q2: tensor<3x?x8xf32>, %k: tens
 #sum = affine_map<(d0) -> ()>
 
 // A sum over the scores of all keys: none may be left out for a block.
-// REMARK: remark: {{.*}}attention: resident, 6 query rows, 1 map, keys in panels of 64, no key left out for 'linalg.generic'
+// REMARK: remark: {{.*}}attention: resident, 6 query rows, 1 map, keys in panels of 64, no key left out for its arithmetic
 // CHECK-LABEL: func @sum
 func.func @sum(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> tensor<?xf32> {
   // CHECK: %[[KEYS:.*]] = tensor.dim %arg1, %c0
@@ -180,7 +180,7 @@ func.func @step(%q: tensor<2x1x8xf32>, %k: tensor<2x?x8xf32>) -> tensor<2x1x8xf3
 // -----
 
 // Rows of halves are to be summed in f32: left to another lowering.
-// REMARK: remark: {{.*}}attention: not in blocks of queries, for its 'gf.row_scores'
+// REMARK: remark: {{.*}}attention: not in blocks of queries, for its product with the keys
 // CHECK-LABEL: func @half
 func.func @half(%q: tensor<3x8xf16>, %k: tensor<5x8xf16>) -> tensor<3x5xf16> {
   // CHECK: gf.attention {{.*}}gf.algorithm = "naive"
@@ -197,7 +197,7 @@ func.func @half(%q: tensor<3x8xf16>, %k: tensor<5x8xf16>) -> tensor<3x5xf16> {
 
 // The log-sum-exp comes of the largest scores and the sums of powers, before the division. A
 // row of weights is a result as others are; then all keys are looked at.
-// REMARK: remark: {{.*}}attention: resident, 24 query rows, 1 map, keys in panels of 64, no key left out for 'gf.yield'"
+// REMARK: remark: {{.*}}attention: resident, 24 query rows, 1 map, keys in panels of 64, no key left out for its result"
 // CHECK-LABEL: func @statistics
 func.func @statistics(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?xf32>, tensor<?x?xf32>) {
   // CHECK: %[[LARGEST:.*]] = linalg.generic {{.*}}"parallel", "reduction"]}

@@ -318,3 +318,23 @@ gpu.module @kernels {
     return
   }
 }
+
+// -----
+
+// Elements of a matrix are counted row by row, whatever lies between the rows.
+gpu.module @kernels {
+  // CHECK-LABEL: func @gather
+  // CHECK-SAME: %[[X:[^:]*]]: memref<?x24xf32, strided<[100, 1]>>
+  func.func @gather(%x: memref<?x24xf32, strided<[100, 1]>>, %n: index, %y: memref<16x8xf32>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %all = arith.constant dense<true> : vector<16x8xi1>
+    %none = arith.constant dense<0.0> : vector<16x8xf32>
+    // CHECK: %[[ROW:.*]] = arith.divui %[[N:.*]], %c24
+    // CHECK: %[[COLUMN:.*]] = arith.remui %[[N]], %c24
+    // CHECK: memref.load %[[X]][%[[ROW]], %[[COLUMN]]]
+    %places = vector.broadcast %n : index to vector<16x8xindex>
+    %v = vector.gather %x[%c0, %c0] [%places], %all, %none : memref<?x24xf32, strided<[100, 1]>>, vector<16x8xindex>, vector<16x8xi1>, vector<16x8xf32> into vector<16x8xf32>
+    vector.transfer_write %v, %y[%c0, %c0] {in_bounds = [true, true]} : vector<16x8xf32>, memref<16x8xf32>
+    return
+  }
+}

@@ -59,6 +59,16 @@ model step(q: [B, 4, T, 64], k: [B, 4, T, 64], v: [B, 4, T, 64], n: i64[]) -> [B
   return dot_product(q, keys', values', causal=true, offset=n)
 }
 
+# Scores at both ends of a row stand by themselves.
+model near(q: [H, T, 64], k: [H, S, 64], v: [H, S, 64], n: i64[H]) -> [H, T, 64] {
+  return diff_window(q, k, v, width=5, window=(64, 64), lengths=n)
+}
+
+# Of each query the last two keys have other neighbours.
+model near_causal(q: [H, T, 64], k: [H, S, 64], v: [H, S, 128]) -> [H, T, 128] {
+  return diff_window(q, k, v, width=5, causal=true)
+}
+
 model linear_scan(x: [B, T, 128]) -> [B, T, 128] {
   param cell: min_gru(H=128)
   y, _ = scan(cell, x)

@@ -93,6 +93,8 @@ def full():
         ("three-maps-f32", "three_maps", (), "sm_120", Attention(3, 64, 64)),
         ("restricted-f16", "restricted", half, "sm_80", Attention(2, 128, 64)),
         ("sigmoids-f16", "sigmoids", half, "sm_90a", None),
+        ("near-f32", "near", (), "sm_80", None),
+        ("near-causal-f16", "near_causal", half, "sm_80", None),
         ("prefixed-bf16", "prefixed", ("--float", "bf16"), "sm_100", Attention(1, 128, 128)),
     ):
         yield Program(name, "attention", ATTENTIONS, entry, options, (chip,), attention)

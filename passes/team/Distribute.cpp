@@ -15,7 +15,9 @@
 #include "passes/team/Alternate.h"
 #include "passes/team/Group.h"
 #include "passes/team/Passes.h"
+#include "passes/team/ProductsFirst.h"
 #include "passes/team/Sections.h"
+#include "passes/team/Tally.h"
 #include "passes/team/TeamEntries.h"
 
 namespace gatefold {
@@ -25,9 +27,6 @@ namespace gatefold {
 
 using namespace mlir;
 using namespace gatefold;
-
-/// What open sizes are taken for where a choice has to be made before a run.
-static constexpr int64_t typicalSize = 16;
 
 namespace {
 class Distribution {
@@ -52,17 +51,6 @@ public:
 
 private:
   using ExtentList = SmallVector<AffineExpr>;
-  /// What the ranks do side by side, and how often they wait for each other:
-  /// where extents are large enough, and how often more where they are not.
-  struct Tally {
-    Work shared;
-    int64_t barriers = 0, more = 0;
-
-    double getCost(const WorkRates &rates) const {
-      return double(barriers) * double(rates.barrier);
-    }
-  };
-
   LogicalResult distribute(Block &block, const ExtentList &excluded);
   std::optional<Group> findGroup(Operation *op, const ExtentList &excluded);
   FailureOr<Operation *> emitGroup(Group &group, const ExtentList &excluded);
@@ -72,12 +60,12 @@ private:
   FailureOr<Operation *> emitSections(Sections &sections,
                                       const ExtentList &excluded);
   Operation *makeSingle(Operation *first, const ExtentList &excluded);
-  Value emitIsWorth(OpBuilder &builder, Location loc, const Tally &tally);
   Operation *keepSingle(scf::IfOp choice, Location loc,
                         ArrayRef<Operation *> buffers);
   void describeSteps(Location loc, const Twine &words);
   bool isWorthSharing(Operation *op);
-  bool canShare(Operation *op, const ExtentList &excluded, int64_t least = 2);
+  bool canCut(Operation *op, const ExtentList &excluded, int64_t least);
+  bool canShare(Operation *op, const ExtentList &excluded);
 
   func::FuncOp entry;
   Extents extents;
@@ -118,26 +106,31 @@ bool Distribution::isWorthSharing(Operation *op) {
                       }).wasInterrupted();
 }
 
-/// Whether something in a region operation can be cut at all, in `least` parts
-/// where it is known how many there may be.
-bool Distribution::canShare(Operation *op, const ExtentList &excluded,
-                            int64_t least) {
+/// Whether a structured operation can be cut along an extent that is not
+/// excluded, in `least` parts where it is known how many there may be.
+bool Distribution::canCut(Operation *op, const ExtentList &excluded,
+                          int64_t least) {
+  return llvm::any_of(getAxes(op, extents), [&](const Axis &axis) {
+    return llvm::none_of(axis.extents, [&](AffineExpr extent) {
+      auto constant = dyn_cast<AffineConstantExpr>(extent);
+      return llvm::is_contained(excluded, extent) ||
+             (constant && constant.getValue() < least);
+    });
+  });
+}
+
+/// Whether something in an operation can be cut at all: of excluded extents
+/// there are narrow groups, which hold no product and no packing.
+bool Distribution::canShare(Operation *op, const ExtentList &excluded) {
   return op
       ->walk([&](Operation *inner) {
         if (isa<scf::ForallOp>(inner))
           return WalkResult::interrupt();
         if (!isStructured(inner))
           return WalkResult::advance();
-        for (const Axis &axis : getAxes(inner, extents)) {
-          bool isExcluded = llvm::any_of(axis.extents, [&](AffineExpr extent) {
-            auto constant = dyn_cast<AffineConstantExpr>(extent);
-            return llvm::is_contained(excluded, extent) ||
-                   (constant && constant.getValue() < least);
-          });
-          if (!isExcluded)
-            return WalkResult::interrupt();
-        }
-        return WalkResult::skip();
+        bool isCut = isa<LinearOp, PackOp>(inner) ? canCut(inner, excluded, 2)
+                                                  : canCut(inner, {}, 2);
+        return isCut ? WalkResult::interrupt() : WalkResult::skip();
       })
       .wasInterrupted();
 }
@@ -152,9 +145,7 @@ std::optional<Group> Distribution::findGroup(Operation *op,
   std::optional<Group> best;
   double bestScore = 0;
   for (AffineExpr extent : getGroupExtents(op, extents)) {
-    if (llvm::is_contained(excluded, extent))
-      continue;
-    Group group(op, extent, extents);
+    Group group(op, extent, llvm::is_contained(excluded, extent), extents);
     if (group.isEmpty())
       continue;
     int64_t work = group.getWork().estimate(typicalSize);
@@ -177,11 +168,14 @@ FailureOr<Operation *> Distribution::emitGroup(Group &group,
   group.gather();
   OpBuilder builder(first);
   ++shared;
-  if (current) {
-    current->shared.add(group.getWork());
-    ++current->barriers;
-  }
   AffineExpr extent = group.getExtent();
+  if (current) {
+    ++current->barriers;
+    if (group.getIsNarrow())
+      current->narrow.push_back({group.getWork(), extent});
+    else
+      current->shared.add(group.getWork());
+  }
   ExtentList without(excluded);
   without.push_back(extent);
   auto constant = dyn_cast<AffineConstantExpr>(extent);
@@ -191,9 +185,16 @@ FailureOr<Operation *> Distribution::emitGroup(Group &group,
   if (constant)
     parts += constant.getValue() / group.getLeastRows();
   bool hasOther = llvm::any_of(items, [&](Operation *item) {
-    return canShare(item, without, parts + 1);
+    return item
+        ->walk([&](Operation *op) {
+          return isa<scf::ForallOp>(op) ||
+                         (isStructured(op) && canCut(op, without, parts + 1))
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
   });
-  if (isAlwaysEnough || !hasOther) {
+  if (isAlwaysEnough || !hasOther || group.getIsNarrow()) {
     Operation *emitted = group.emit(builder);
     for (Operation *item : items) {
       item->remove();
@@ -311,6 +312,7 @@ FailureOr<Operation *> Distribution::share(Operation *op,
   choice.getElseBodyBuilder().clone(*op);
   op->moveBefore(choice.thenBlock()->getTerminator());
   makeSingle(&choice.elseBlock()->front(), excluded);
+  moveProductsFirst(*cast<scf::ForOp>(op).getBody());
   Operation *loop = op;
   SmallVector<Operation *> buffers;
   int64_t steps = 1;
@@ -330,17 +332,17 @@ FailureOr<Operation *> Distribution::share(Operation *op,
   builder.setInsertionPoint(choice);
   if (holdsLoop) {
     // What the loops in it do is not known step by step.
-    tally = {step, rates.worthSharing / rates.barrier};
+    tally = {step, {}, rates.worthSharing / rates.barrier};
   } else {
-    std::optional<int64_t> spared = tally.shared.getConstant();
-    if (spared && double(*spared) <= tally.getCost(rates))
+    std::optional<double> spared = tally.getMostSpared();
+    if (spared && *spared <= tally.getCost(extents))
       return keepSingle(choice, loc, buffers);
     int64_t barriers = (tally.barriers + tally.more) / steps;
     describeSteps(loc,
                   "ranks that share one meet at " + Twine(barriers) +
                       (barriers == 1 ? " barrier in it" : " barriers in it"));
   }
-  choice.getConditionMutable().assign(emitIsWorth(builder, loc, tally));
+  choice.getConditionMutable().assign(tally.emitIsWorth(builder, loc, extents));
   return choice.getOperation();
 }
 
@@ -370,28 +372,6 @@ void Distribution::describeSteps(Location loc, const Twine &words) {
   remark::analysis(loc,
                    remark::RemarkOpts::name("steps").category("gf-distribute"))
       << "steps: " + words.str();
-}
-
-/// Whether the ranks of this run, if there are several, gain more by what they
-/// do side by side than their barriers cost. One rank is also spared the parts
-/// of steps, whose sizes the compiler knows less of.
-Value Distribution::emitIsWorth(OpBuilder &builder, Location loc,
-                                const Tally &tally) {
-  auto constant = [&](double value) -> Value {
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getF64FloatAttr(value));
-  };
-  Value ranks = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                           TeamSizeOp::create(builder, loc));
-  ranks = arith::SIToFPOp::create(builder, loc, builder.getF64Type(), ranks);
-  Value others = arith::SubFOp::create(builder, loc, ranks, constant(1));
-  Value work = tally.shared.emit(builder, loc, [&](AffineExpr size) {
-    return extents.emit(builder, loc, size);
-  });
-  Value spared = arith::MulFOp::create(
-      builder, loc, work, arith::DivFOp::create(builder, loc, others, ranks));
-  return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, spared,
-                               constant(tally.getCost(rates)));
 }
 
 LogicalResult Distribution::distribute(Block &block,

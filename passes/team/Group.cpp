@@ -62,8 +62,9 @@ SmallVector<AffineExpr> gatefold::getGroupExtents(Operation *op,
   return found;
 }
 
-Group::Group(Operation *first, AffineExpr extent, Extents &extents)
-    : extent(extent), extents(extents) {
+Group::Group(Operation *first, AffineExpr extent, bool isNarrow,
+             Extents &extents)
+    : extent(extent), isNarrow(isNarrow), extents(extents) {
   gatherItems(first);
   for (Operation *item : items) {
     work.add(Work::of(item, extents));
@@ -139,6 +140,8 @@ bool Group::collect(Operation *op, SmallVectorImpl<Access> &found) {
   }
   if (!isStructured(op))
     return collectRegions(op, found);
+  if (isNarrow && isa<LinearOp, PackOp>(op))
+    return false;
   size_t before = found.size();
   SmallVector<Axis> candidates = getAxes(op, extents);
   if (auto repeated = getRepeatedAxis(op, extent, extents))
@@ -169,11 +172,15 @@ bool Group::collectRegions(Operation *op, SmallVectorImpl<Access> &found) {
 
 double Group::getBalance() const {
   auto constant = dyn_cast<AffineConstantExpr>(extent);
-  if (!constant)
+  if (!constant && !isNarrow)
     return 0.9;
-  int64_t parts = llvm::divideCeil(constant.getValue(), hardUnit);
+  int64_t size = constant ? constant.getValue() : typicalSize;
+  int64_t parts = llvm::divideCeil(size, hardUnit);
   int64_t ranks = extents.getRates().ranks;
-  return double(parts) / double(ranks * llvm::divideCeil(parts, ranks));
+  double balance =
+      double(parts) / double(ranks * llvm::divideCeil(parts, ranks));
+  // A batch that is no matter of a choice may well be of one.
+  return constant ? balance : balance / 2;
 }
 
 //===----------------------------------------------------------------------===//

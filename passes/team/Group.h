@@ -25,14 +25,20 @@ bool isNeutral(mlir::Operation *op);
 /// touch the same part of it on each rank, and no part of another rank's; or
 /// they are not in one group. A loop may be in a group: then the invariant
 /// holds between all its iterations, too.
+///
+/// A narrow group is of an extent that may have too few rows for the ranks to
+/// have many each, as a product needs that reads its weights for them; it holds
+/// none, and no packing.
 class Group {
 public:
   /// The longest group from `first` on.
-  Group(mlir::Operation *first, mlir::AffineExpr extent, Extents &extents);
+  Group(mlir::Operation *first, mlir::AffineExpr extent, bool isNarrow,
+        Extents &extents);
 
   bool isEmpty() const { return items.empty(); }
   llvm::ArrayRef<mlir::Operation *> getItems() const { return items; }
   mlir::AffineExpr getExtent() const { return extent; }
+  bool getIsNarrow() const { return isNarrow; }
   const Work &getWork() const { return work; }
   /// How much of the extent each rank should have at least.
   int64_t getLeastRows() const {
@@ -60,6 +66,7 @@ private:
                  mlir::Value high, mlir::IRMapping &mapping);
 
   mlir::AffineExpr extent;
+  bool isNarrow;
   Extents &extents;
   llvm::SmallVector<mlir::Operation *> items, between;
   llvm::DenseMap<mlir::Operation *, Axis> axes;

@@ -8,6 +8,9 @@
 
 namespace gatefold {
 
+/// What open sizes are taken for where a choice has to be made before a run.
+constexpr int64_t typicalSize = 16;
+
 /// A sum of products: how long something takes one rank, in units of about a
 /// hundredth of a nanosecond. Only its order of magnitude is meant.
 class Work {

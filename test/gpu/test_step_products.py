@@ -137,6 +137,65 @@ def test_steps(tmp_path, element):
         assert stepped.tobytes() == numpy.ascontiguousarray(whole[:, 0]).tobytes()
 
 
+NORM_UNITS = 136
+NORM_TEXT = f"""
+cell normed(x: [I]) -> [H] {{
+  state h: [H]
+  param w: [H, I], u: [H, H], nx: layer_norm(), nh: layer_norm()
+  h' = tanh(nx(w @ x) + nh(u @ h))
+  return h'
+}}
+
+model m(x: [B, T, 8]) -> [B, T, {2 * NORM_UNITS}] {{
+  param rnn: normed(H={NORM_UNITS}, bidirectional=true)
+  y, _ = scan(rnn, x)
+  return y
+}}
+"""
+
+
+def normed_reference(x, weights, suffix):
+    def norm(v, name):
+        v = v - v.mean(axis=1, keepdims=True)
+        v = v / numpy.sqrt((v * v).mean(axis=1, keepdims=True) + 1e-5)
+        return v * weights[f"rnn.{name}.weight{suffix}"] + weights[f"rnn.{name}.bias{suffix}"]
+
+    w, u = (weights[f"rnn.{name}{suffix}"].astype(numpy.float64) for name in ("w", "u"))
+    h, states = numpy.zeros((len(x), NORM_UNITS)), []
+    for step in range(x.shape[1]):
+        h = numpy.tanh(norm(x[:, step] @ w.T, "nx") + norm(h @ u.T, "nh"))
+        states.append(h)
+    return numpy.stack(states, axis=1)
+
+
+def test_norms(tmp_path):
+    """Blocks share the columns of a product, then each takes rows: more of them than blocks, and
+    fewer."""
+    generator = numpy.random.default_rng(5)
+    weights = {}
+    for suffix in ("_l0", "_l0_reverse"):
+        weights[f"rnn.w{suffix}"] = generator.uniform(-0.3, 0.3, (NORM_UNITS, 8))
+        weights[f"rnn.u{suffix}"] = generator.uniform(-0.15, 0.15, (NORM_UNITS, NORM_UNITS))
+        for name in ("nx", "nh"):
+            weights[f"rnn.{name}.weight{suffix}"] = generator.uniform(0.5, 1.5, NORM_UNITS)
+            weights[f"rnn.{name}.bias{suffix}"] = generator.uniform(-0.5, 0.5, NORM_UNITS)
+    weights = {name: array.astype(numpy.float32) for name, array in weights.items()}
+    x = generator.standard_normal((5, 3, 8)).astype(numpy.float32)
+
+    def compute(rows, blocks):
+        return run(tmp_path, NORM_TEXT, weights, {"x": x[:rows]}, "--threads", str(blocks))
+
+    found = compute(5, 3)
+    forth = normed_reference(x, weights, "_l0")
+    back = normed_reference(x[:, ::-1], weights, "_l0_reverse")[:, ::-1]
+    rtol, atol = TOLERANCES["f32"]
+    numpy.testing.assert_allclose(
+        found, numpy.concatenate([forth, back], axis=2), rtol=rtol, atol=atol
+    )
+    for rows, blocks in ((5, 7), (1, 1)):
+        assert compute(rows, blocks).tobytes() == found[:rows].tobytes()
+
+
 DECODER = """
 cell decoder(y: [8]) -> [11] {
   state s: [8], context: [8]

@@ -122,6 +122,69 @@ module attributes {gf.target = {block_threads = 256 : i64, multiprocessors = 108
 
 // -----
 
+// Sums of rows that all ranks have written: of few rows a rank takes one at a
+// time, since that reads no weights again, and all that follows with it. What
+// does not need the product, but stood before it, is behind it.
+// CHECK-LABEL: func @gatefold_run_entry(
+// CHECK-SAME: memref<?x8x1024xf32>, %[[P:.*]]: memref<16x1024x64xf32>, %[[H:.*]]: memref<8x1024xf32>, %[[S:.*]]: memref<8xf32>)
+// CHECK: scf.for %{{.*}} step %c2
+// CHECK-NOT: linalg
+// CHECK: scf.forall
+// CHECK-NOT: linalg
+// CHECK: gf.linear %{{.*}}, %{{.*}} outs({{.*}} : memref<8x?xf32,
+// CHECK: scf.forall
+// CHECK-NOT: scf.if
+// CHECK: linalg.fill {{.*}} outs({{.*}} : memref<?xf32,
+// CHECK: linalg.reduce { arith.addf } ins({{.*}} : memref<?x1024xf32,
+// CHECK: linalg.reduce { arith.addf } ins({{.*}} : memref<?x1024xf32,
+// CHECK: linalg.generic
+// CHECK-NOT: scf.forall
+// CHECK: scf.if
+// TEAM-LABEL: func @gatefold_run_entry(
+// TEAM: scf.for %{{.*}} step %c2
+// TEAM: gf.linear
+// TEAM-NEXT: gf.team_barrier
+// TEAM-NOT: gf.team_barrier
+// TEAM: linalg.generic
+// TEAM: gf.team_barrier
+// TEAM-NOT: gf.team_barrier
+// TEAM: gf.linear
+// TEAM-NEXT: gf.team_barrier
+// TEAM-NOT: gf.team_barrier
+// TEAM: linalg.generic
+// TEAM: gf.team_barrier
+// TEAM: linalg.copy
+module attributes {gf.target = {block_threads = 256 : i64, multiprocessors = 108 : i64}} {
+  func.func @gatefold_run_entry(%x: memref<?x8x1024xf32>, %p: memref<16x1024x64xf32>, %out: memref<8x1024xf32>,
+                                %s: memref<8xf32>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f32
+    %h = memref.alloc() : memref<8x1024xf32>
+    linalg.fill ins(%zero : f32) outs(%h : memref<8x1024xf32>)
+    %steps = memref.dim %x, %c0 : memref<?x8x1024xf32>
+    scf.for %t = %c0 to %steps step %c1 {
+      %z = memref.alloc() : memref<8x1024xf32>
+      %xt = memref.subview %x[%t, 0, 0] [1, 8, 1024] [1, 1, 1] : memref<?x8x1024xf32> to memref<8x1024xf32, strided<[1024, 1], offset: ?>>
+      linalg.fill ins(%zero : f32) outs(%s : memref<8xf32>)
+      linalg.reduce { arith.addf } ins(%xt : memref<8x1024xf32, strided<[1024, 1], offset: ?>>) outs(%s : memref<8xf32>) dimensions = [1]
+      gf.linear %h, %p outs(%z : memref<8x1024xf32>) : memref<8x1024xf32>, memref<16x1024x64xf32>
+      linalg.reduce { arith.addf } ins(%z : memref<8x1024xf32>) outs(%s : memref<8xf32>) dimensions = [1]
+      linalg.generic {indexing_maps = [affine_map<(r, u) -> (r, u)>, affine_map<(r, u) -> (r)>, affine_map<(r, u) -> (r, u)>],
+                      iterator_types = ["parallel", "parallel"]}
+          ins(%z, %s : memref<8x1024xf32>, memref<8xf32>) outs(%h : memref<8x1024xf32>) {
+      ^bb0(%value: f32, %sum: f32, %before: f32):
+        %difference = arith.subf %value, %sum : f32
+        linalg.yield %difference : f32
+      }
+    }
+    linalg.copy ins(%h : memref<8x1024xf32>) outs(%out : memref<8x1024xf32>)
+    return
+  }
+}
+
+// -----
+
 // All blocks pack weights, too.
 // CHECK-LABEL: func @gatefold_prepare_entry(
 // CHECK: scf.forall (%[[RANK:.*]]) in (%{{.*}})

@@ -46,10 +46,12 @@ def Distribute : Pass<"gf-distribute", "::mlir::ModuleOp"> {
     what it wrote itself, become one group, with loops among them: a recurrence is then
     split by its batch, without a barrier in it. Where the extent may be too small
     for that, another version is kept, chosen in the run: a loop with a barrier after each
-    group of a step, if the time that the ranks save is longer. A buffer that such a step
-    first reads as a whole and then replaces, as a state, gets a second one: steps
-    alternate between the two, and the reading needs no barrier behind it. Two loops that have nothing to do with each other, as two directions, are one rank's
-    each where there are two. What is not worth a barrier is done by rank 0.
+    group of a step, if the time that the ranks save is longer. There products are cut by
+    columns, and what needs whole rows is cut by rows, however few they are. A buffer that
+    such a step first reads as a whole and then replaces, as a state, gets a second one:
+    steps alternate between the two, and the reading needs no barrier behind it. Two loops
+    that have nothing to do with each other, as two directions, are one rank's each where
+    there are two, and on a GPU one loop. What is not worth a barrier is done by rank 0.
 
     ```mlir
     linalg.exp ins(%a : memref<?x64xf32>) outs(%b : memref<?x64xf32>)

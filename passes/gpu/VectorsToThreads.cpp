@@ -9,7 +9,9 @@
 
 #include "passes/gpu/VectorsToThreads.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "passes/gpu/Kernels.h"
 #include "passes/gpu/SharedTile.h"
 #include "passes/support/Target.h"
@@ -107,17 +109,31 @@ static bool hasVectors(Operation *op) {
          llvm::any_of(op->getResultTypes(), isOfBlock);
 }
 
-/// Registers that one loop carries from turn to turn in a thread, at most.
+/// Registers that one loop carries from turn to turn in a thread, at most, and
+/// of the floats of each row that it reads: a place is computed again.
 static int64_t countCarriedRegisters(func::FuncOp function, WarpGrid grid) {
   int64_t most = 0;
   function.walk([&](scf::ForOp loop) {
     int64_t bits = 0;
-    for (Type type : loop.getInitArgs().getTypes())
+    auto add = [&](Type type) {
       if (auto vector = dyn_cast<VectorType>(type))
         if (auto layout = VectorLayout::get(vector, grid); succeeded(layout))
           bits += layout->size() * (vector.getElementType().isIndex()
                                         ? 64
                                         : vector.getElementTypeBitWidth());
+    };
+    for (Type type : loop.getInitArgs().getTypes())
+      add(type);
+    llvm::SetVector<Value> outside;
+    getUsedValuesDefinedAbove(loop.getRegion(), outside);
+    for (Value value : outside) {
+      auto vector = dyn_cast<VectorType>(value.getType());
+      bool isOfRows = vector && vector.getRank() == 2 &&
+                      vector.getDimSize(0) != 1 && vector.getDimSize(1) == 1 &&
+                      isa<FloatType>(vector.getElementType());
+      if (isOfRows && !matchPattern(value, m_Constant()))
+        add(vector);
+    }
     most = std::max<int64_t>(most, llvm::divideCeil(bits, 32));
   });
   return most;

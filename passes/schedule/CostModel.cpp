@@ -107,7 +107,9 @@ static bool hasFloats(const RegistersProducts &products) {
 ///            those of 16 bits have a place for each step; so have keys of
 ///            several maps that are wider than 128, four with segments. D / 2
 ///            for each that is computed, and parts of steps
-///   state:   the maximum and the sum of each map
+///   state:   the maximum and the sum of each map, two for each other number
+///            of a query that scores are made of, as those of the last keys of
+///            a diff-window
 ///   hiding:  where scores beside 16-bit values are hidden or added to, K / 4
 ///            for each such restriction, with addresses, and for each map but
 ///            the first; a condition of the text is two. Segments are numbers
@@ -141,7 +143,7 @@ static RegistersNeed needOf(const RegistersProducts &products,
     if (!value.isShared)
       rowBytes += value.columns * value.bytes;
   }
-  int64_t state = 4 * maps;
+  int64_t state = 4 * maps + 2 * products.queryNumbers;
   for (const RegistersProducts::Product &score : products.scores) {
     bool isNarrow = score.bytes == 2;
     int64_t kept = isNarrow ? score.columns / 4 : score.columns;

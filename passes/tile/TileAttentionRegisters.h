@@ -94,6 +94,8 @@ struct RegistersProducts {
   llvm::SmallVector<Product> scores, values;
   /// Columns of each query that the region computes.
   llvm::SmallVector<int64_t> computedQueries;
+  /// Floats of each query that scores are made of beside the products.
+  int64_t queryNumbers = 0;
   /// Whether numbers of each query and key hide scores, and how many things
   /// hide scores or are added to them, but for the number of keys.
   bool hasMask = false;

@@ -397,11 +397,19 @@ RegistersProducts gatefold::findRegistersProducts(AttentionOp op) {
         add(products.values, values.getValues());
     }
     AttentionBody body(copy);
-    for (GenericOp generic : copy.getBody().front().getOps<GenericOp>())
-      if (llvm::any_of(generic.getResults(), [&](Value result) {
+    SetVector<Value> numbers;
+    for (GenericOp generic : copy.getBody().front().getOps<GenericOp>()) {
+      if (llvm::none_of(generic.getResults(), [&](Value result) {
             return body.isPerQuery(result) && body.getKeyDim(result);
           }))
-        products.scoreOperations += countOperations(generic);
+        continue;
+      products.scoreOperations += countOperations(generic);
+      for (Value input : generic.getInputs())
+        if (body.isPerQuery(input) && !body.getKeyDim(input) &&
+            isa<FloatType>(getElementTypeOrSelf(input)))
+          numbers.insert(input);
+    }
+    products.queryNumbers = numbers.size();
   }
   rewriter.eraseOp(copy);
   return products;

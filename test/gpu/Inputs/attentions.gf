@@ -64,6 +64,11 @@ model near(q: [H, T, 64], k: [H, S, 64], v: [H, S, 64], n: i64[H]) -> [H, T, 64]
   return diff_window(q, k, v, width=5, window=(64, 64), lengths=n)
 }
 
+# Queries that have just no registers beside those scores.
+model near_offset(q: [H, T, 32], k: [H, S, 32], v: [H, S, 128], n: i64[H], o: i64[H]) -> [H, T, 128] {
+  return diff_window(q, k, v, width=5, causal=true, lengths=n, offset=o)
+}
+
 # Of each query the last two keys have other neighbours.
 model near_causal(q: [H, T, 64], k: [H, S, 64], v: [H, S, 128]) -> [H, T, 128] {
   return diff_window(q, k, v, width=5, causal=true)

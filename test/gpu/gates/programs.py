@@ -94,6 +94,7 @@ def full():
         ("restricted-f16", "restricted", half, "sm_80", Attention(2, 128, 64)),
         ("sigmoids-f16", "sigmoids", half, "sm_90a", None),
         ("near-f32", "near", (), "sm_80", None),
+        ("near-offset-f32", "near_offset", (), "sm_120", None),
         ("near-causal-f16", "near_causal", half, "sm_80", None),
         ("prefixed-bf16", "prefixed", ("--float", "bf16"), "sm_100", Attention(1, 128, 128)),
     ):

@@ -91,9 +91,7 @@ void AttentionRegisters::replaceResults(ValueRange results) {
   rewriter.eraseOp(op);
 }
 
-/// Puts the rows of the block into the result.
-void AttentionRegisters::writeResult(unsigned number, Value &result,
-                                     Value row) {
+Value AttentionRegisters::makePart(unsigned number, Value result, Value row) {
   auto type = cast<RankedTensorType>(result.getType());
   Type element = type.getElementType();
   int64_t columns = columnsOf(row), rank = type.getRank();
@@ -128,8 +126,7 @@ void AttentionRegisters::writeResult(unsigned number, Value &result,
   if (isNumber)
     part = tensor::CollapseShapeOp::create(
         rewriter, loc, RankedTensorType::get(shape, element), part, both);
-  result = tensor::InsertSliceOp::create(rewriter, loc, part, result, offsets,
-                                         sizes, strides);
+  return part;
 }
 
 //===----------------------------------------------------------------------===//
@@ -214,8 +211,17 @@ LogicalResult AttentionRegisters::makeBlock(SmallVectorImpl<Value> &carried) {
   loc = op.getLoc();
   makeKeys(llvm::to_vector(llvm::reverse(inside)), after);
   loc = op.getLoc();
+  SmallVector<Value> parts;
   for (auto [number, row] : llvm::enumerate(op.getYield().getValues()))
-    writeResult(number, carried[number], row);
+    parts.push_back(makePart(number, carried[number], row));
+  // Behind all of them: what becomes a copy would part the code on vectors.
+  for (auto [number, part] : llvm::enumerate(parts)) {
+    Value &result = carried[number];
+    auto [offsets, sizes] = findBlockOf(number, result);
+    SmallVector<OpFoldResult> strides(sizes.size(), rewriter.getIndexAttr(1));
+    result = tensor::InsertSliceOp::create(rewriter, loc, part, result, offsets,
+                                           sizes, strides);
+  }
   return success();
 }
 

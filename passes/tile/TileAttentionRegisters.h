@@ -136,7 +136,8 @@ private:
   int64_t sumColumns(RowValuesOp product);
   mlir::Value passValues(RowValuesOp product, mlir::Value values,
                          mlir::Value factor, mlir::Value sum);
-  void writeResult(unsigned number, mlir::Value &result, mlir::Value row);
+  /// The block's part of a result.
+  mlir::Value makePart(unsigned number, mlir::Value result, mlir::Value row);
 
   // TileAttentionRegistersVectors.cpp: vectors, and what is read into them.
   mlir::VectorType vectorType(int64_t rows, int64_t columns, mlir::Type type);

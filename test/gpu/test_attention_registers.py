@@ -348,6 +348,36 @@ def test_log_sum_exp(tmp_path, element):
                 numpy.testing.assert_allclose(found[name][b, h], expected, rtol, atol, err_msg=name)
 
 
+ONE_QUERY = """import attention
+attention weighed(q: [T, D], k: [S, D], v: [S, E], g: [T, 1]) -> [T, E] {
+  return (g * softmax(q @ k.T)) @ v
+}
+model m(q: [1, 1, 5], k: [1, S, 5], v: [1, S, 4], g: [1, 1, 1]) -> (y: [1, 1, 4], lse: f32[1, 1]) {
+  y, lse = weighed(q, k, v, g, lse=true)
+  return y, lse
+}
+"""
+
+
+def test_one_query_that_is_known(tmp_path):
+    """Its results, which are all of a block, are copied to where they go."""
+    source = tmp_path / "m.gf"
+    source.write_text(ONE_QUERY)
+    generator = numpy.random.default_rng(11)
+    shapes = {"q": (1, 1, 5), "k": (1, 40, 5), "v": (1, 40, 4), "g": (1, 1, 1)}
+    given = {name: generator.standard_normal(shape).astype(numpy.float32) for name, shape in shapes.items()}
+    found = run(tmp_path, source, given, "f32", ("y", "lse"), "registers")
+    q, k, v, g = (array[0].astype(numpy.float64) for array in given.values())
+    everything = attentions.visible(1, 40)
+    expected = {
+        "y": weigh(g * softmax(q @ k.T, everything), v),
+        "lse": attentions.log_sum_exp(q @ k.T, everything),
+    }
+    rtol, atol = TOLERANCES["f32"]
+    for name, array in expected.items():
+        numpy.testing.assert_allclose(found[name][0], array, rtol, atol, err_msg=name)
+
+
 def test_against_rows_in_memory(tmp_path):
     """The two algorithms of one program differ by rounding alone."""
     source = tmp_path / "m.gf"

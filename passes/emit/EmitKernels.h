@@ -50,13 +50,13 @@ struct MachineCode {
 
 /// PTX to the machine code of one kind of GPU, a cubin, by NVIDIA's `ptxas`.
 /// Where it spills it is asked again, to take registers less freely.
-llvm::Expected<MachineCode>
-assemblePtx(const llvm::MemoryBuffer &ptx, llvm::StringRef target);
+llvm::Expected<MachineCode> assemblePtx(const llvm::MemoryBuffer &ptx,
+                                        llvm::StringRef target);
 
 /// PTX and the cubin that is made of it in one image, a fatbin, by NVIDIA's
 /// `ptxas` and `fatbinary`.
-llvm::Expected<MachineCode>
-emitFatbin(const llvm::MemoryBuffer &ptx, llvm::StringRef target);
+llvm::Expected<MachineCode> emitFatbin(const llvm::MemoryBuffer &ptx,
+                                       llvm::StringRef target);
 
 /// What a driver is to load.
 struct DeviceImage {

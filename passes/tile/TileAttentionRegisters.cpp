@@ -178,13 +178,22 @@ static SetVector<Value> valuesOf(Operation *inner) {
   return used;
 }
 
+/// Values that operations in the loop over keys read behind it.
+static ValueRange endOperandsOf(Operation *inner) {
+  auto softmax = dyn_cast<RowSoftmaxOp>(inner);
+  return softmax ? ValueRange(softmax->getOperands()) : ValueRange();
+}
+
 LogicalResult AttentionRegisters::makeBlock(SmallVectorImpl<Value> &carried) {
   OnlineForm form(op, body);
   Block &region = op.getBody().front();
   vectors.clear();
   matrices.clear();
+  forKeysAlone.clear();
   SmallVector<Operation *> before, inside, after;
-  llvm::DenseSet<Value> needed;
+  // By the loop over keys, and behind it.
+  llvm::DenseSet<Value> needed, neededAfter;
+  neededAfter.insert_range(op.getYield().getValues());
   for (Operation &inner : llvm::reverse(region.without_terminator())) {
     if (!body.isPerQuery(inner.getResult(0)))
       continue;
@@ -195,6 +204,14 @@ LogicalResult AttentionRegisters::makeBlock(SmallVectorImpl<Value> &carried) {
                     });
     if (place != OnlineForm::Place::AfterKeys && isNeeded)
       needed.insert_range(valuesOf(&inner));
+    if (place == OnlineForm::Place::InKeys)
+      neededAfter.insert_range(endOperandsOf(&inner));
+    else if (!isNeeded || llvm::any_of(inner.getResults(), [&](Value result) {
+               return neededAfter.contains(result);
+             }))
+      neededAfter.insert_range(valuesOf(&inner));
+    else
+      forKeysAlone.insert(&inner);
     (place == OnlineForm::Place::InKeys ? inside
      : isNeeded                         ? before
                                         : after)

@@ -174,6 +174,8 @@ private:
   // TileAttentionRegistersLift.cpp: operations of the region on vectors.
   void lift(mlir::Operation *inner);
   void liftGeneric(mlir::linalg::GenericOp generic);
+  /// Whether there is something to add up, if that is not certain, or null.
+  mlir::Value hasTerms(mlir::linalg::GenericOp generic, const RowLoops &loops);
   /// The results as `makeThen` gives them where the condition holds, else as
   /// `makeElse` does.
   void liftBranches(mlir::linalg::GenericOp generic, mlir::Value condition,
@@ -209,6 +211,9 @@ private:
 
   /// 16-bit tensors that operands of the attention extend.
   llvm::DenseMap<mlir::Value, mlir::Value> narrow;
+  /// Operations of the region before the loop over keys that nothing reads but
+  /// this loop.
+  llvm::DenseSet<mlir::Operation *> forKeysAlone;
   /// Values of the region in the block.
   llvm::DenseMap<mlir::Value, mlir::Value> vectors;
   /// Keys and values of the head, as far as some query sees them.

@@ -155,6 +155,27 @@ static SmallVector<arith::CmpIOp> findPlaces(GenericOp generic,
   return places;
 }
 
+/// A run that has nothing of what is added up reads nothing of it, and a block
+/// of queries that sees no key needs no sum over a key of each query. Each of
+/// these is a part of code of its own, so that the assembler does not begin all
+/// of them at once, which takes more registers than there are.
+Value AttentionRegisters::hasTerms(GenericOp generic, const RowLoops &loops) {
+  if (!loops.reducesColumn)
+    return {};
+  for (Value input : generic.getInputs())
+    if (Value chosen = RegistersForm::getChosenSize(input))
+      return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne,
+                                   uniformOf(chosen), constant(0));
+  bool readsKeys = llvm::any_of(generic.getBody()->getOps<tensor::ExtractOp>(),
+                                [&](tensor::ExtractOp extract) {
+                                  return !body.isPerQuery(extract.getTensor());
+                                });
+  if (!readsKeys || !forKeysAlone.contains(generic))
+    return {};
+  return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt,
+                               block.first, block.end);
+}
+
 void AttentionRegisters::liftGeneric(GenericOp generic) {
   RowLoops loops = *RegistersForm::getLoops(generic, body);
   IRMapping mapping;
@@ -168,22 +189,13 @@ void AttentionRegisters::liftGeneric(GenericOp generic) {
       mapping.map(generic.getMatchingBlockArgument(&operand),
                   vectorOf(operand.get()));
   auto evaluateAll = [&] { evaluateGeneric(generic, loops, mapping); };
-  Value size;
-  if (loops.reducesColumn)
-    for (Value input : generic.getInputs())
-      if (Value chosen = RegistersForm::getChosenSize(input))
-        size = uniformOf(chosen);
-  if (size) {
-    // A run that has nothing of what is added up reads nothing of it.
-    Value hasSome = arith::CmpIOp::create(
-        rewriter, loc, arith::CmpIPredicate::ne, size, constant(0));
-    return liftBranches(generic, hasSome, evaluateAll, [&] {
+  if (Value condition = hasTerms(generic, loops))
+    return liftBranches(generic, condition, evaluateAll, [&] {
       for (auto [result, output] :
            llvm::zip(generic->getResults(), generic.getRegionOutputArgs()))
         setVector(result, stretch(mapping.lookup(output), queryBlock,
                                   columnsOf(result)));
     });
-  }
   SmallVector<arith::CmpIOp> places = findPlaces(generic, loops);
   if (places.empty())
     return evaluateAll();

@@ -310,6 +310,33 @@ def test_fewer_queries_than_warps(tmp_path):
     numpy.testing.assert_allclose(found["output"][0], expected, rtol, atol)
 
 
+FEW_KEYS = f"""import attention
+model m(q: [T, {WIDTH}], k: [21, {WIDTH}], v: [21, {VALUES}]) -> [T, {VALUES}] {{
+  return diff_window(q, k, v, width=5, window=(6, 3), offset=0)
+}}
+"""
+
+
+@pytest.mark.parametrize("element", ["f32", "f16"])
+def test_queries_behind_a_known_number_of_keys(tmp_path, element):
+    """Of the two blocks of queries the second sees no key: it sums up no end of a window."""
+    source = tmp_path / "m.gf"
+    source.write_text(FEW_KEYS)
+    generator = numpy.random.default_rng(12)
+    shapes = {"q": (150, WIDTH), "k": (21, WIDTH), "v": (21, VALUES)}
+    given = {
+        name: rounded(generator.standard_normal(shape).astype(numpy.float32), element)
+        for name, shape in shapes.items()
+    }
+    found = run(tmp_path, source, given, element, ("output",), "registers")
+    q, k, v = (array.astype(numpy.float64) for array in given.values())
+    seen = attentions.visible(150, 21, window=(6, 3), offset=0)
+    s = q @ k.T / numpy.sqrt(WIDTH)
+    expected = weigh(softmax(s + attentions.neighbour_difference(s, seen, 5), seen), v)
+    rtol, atol = TOLERANCES[element]
+    numpy.testing.assert_allclose(found["output"], expected, rtol, atol)
+
+
 STATISTICS = f"""import attention
 {OWN}
 model m(

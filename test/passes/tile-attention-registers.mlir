@@ -262,3 +262,61 @@ func.func @own_key(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>) -> tensor<?x8xf32> 
   }
   return %y : tensor<?x8xf32>
 }
+
+// -----
+
+#row = affine_map<(d0) -> (d0)>
+#none = affine_map<(d0) -> ()>
+
+// Of a known number of keys, the sum is made where the block of queries sees a key. What is read
+// behind the loop, too, is made in any case.
+// CHECK-LABEL: func @known_keys
+// CHECK: %[[SEES:.*]] = arith.cmpi slt, %[[FIRST:.*]], %[[END:.*]] : index
+// CHECK: %[[OWN:.*]] = scf.if %[[SEES]] -> (vector<128x1xf32>) {
+// CHECK: vector.gather
+// CHECK: } else {
+// CHECK-NOT: scf.if
+// CHECK: vector.gather
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[END]]
+func.func @known_keys(%q: tensor<?x8xf32>, %k: tensor<77x8xf32>) -> (tensor<?x8xf32>, tensor<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c76 = arith.constant 76 : index
+  %zero = arith.constant 0.0 : f32
+  %y, %n = gf.attention queries(%q : tensor<?x8xf32>) keys(%k : tensor<77x8xf32>) window(3, 2)
+      attributes {gf.algorithm = "registers", gf.query_block = 128, gf.key_block = 32}
+      -> (tensor<?x8xf32>, tensor<?xf32>) {
+  ^row(%qr: tensor<8xf32>, %kr: tensor<77x8xf32>, %row: index, %position: index):
+    %s = gf.row_scores %qr, %kr : tensor<8xf32>, tensor<77x8xf32> -> tensor<77xf32>
+    %least = arith.maxsi %position, %c0 : index
+    %place = arith.minsi %least, %c76 : index
+    %e = tensor.empty() : tensor<f32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+    %own = linalg.generic {indexing_maps = [#row, #none], iterator_types = ["reduction"]} ins(%qr : tensor<8xf32>) outs(%f : tensor<f32>) {
+    ^bb0(%in: f32, %out: f32):
+      %i = linalg.index 0 : index
+      %key = tensor.extract %kr[%place, %i] : tensor<77x8xf32>
+      %x = arith.mulf %in, %key : f32
+      %t = arith.addf %out, %x : f32
+      linalg.yield %t : f32
+    } -> tensor<f32>
+    %result = linalg.generic {indexing_maps = [#row, #none], iterator_types = ["reduction"]} ins(%qr : tensor<8xf32>) outs(%f : tensor<f32>) {
+    ^bb0(%in: f32, %out: f32):
+      %i = linalg.index 0 : index
+      %key = tensor.extract %kr[%place, %i] : tensor<77x8xf32>
+      %x = arith.addf %in, %key : f32
+      %t = arith.addf %out, %x : f32
+      linalg.yield %t : f32
+    } -> tensor<f32>
+    %es = tensor.empty() : tensor<77xf32>
+    %t = linalg.generic {indexing_maps = [#row, #none, #none, #row], iterator_types = ["parallel"]} ins(%s, %own, %result : tensor<77xf32>, tensor<f32>, tensor<f32>) outs(%es : tensor<77xf32>) {
+    ^bb0(%in: f32, %other: f32, %more: f32, %out: f32):
+      %x = arith.addf %in, %other : f32
+      %y = arith.addf %x, %more : f32
+      linalg.yield %y : f32
+    } -> tensor<77xf32>
+    %p = gf.row_softmax %t : tensor<77xf32>
+    %y = gf.row_values %p, %kr : tensor<77xf32>, tensor<77x8xf32> -> tensor<8xf32>
+    gf.yield %y, %result : tensor<8xf32>, tensor<f32>
+  }
+  return %y, %n : tensor<?x8xf32>, tensor<?xf32>
+}

@@ -96,6 +96,7 @@ def full():
         ("near-f32", "near", (), "sm_80", None),
         ("near-offset-f32", "near_offset", (), "sm_120", None),
         ("near-causal-f16", "near_causal", half, "sm_80", None),
+        ("near-known-f16", "near_known", half, "sm_89", None),
         ("prefixed-bf16", "prefixed", ("--float", "bf16"), "sm_100", Attention(1, 128, 128)),
     ):
         yield Program(name, "attention", ATTENTIONS, entry, options, (chip,), attention)

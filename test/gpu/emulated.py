@@ -53,6 +53,14 @@ SMALLER = {
             "attention.query_block=16",
         ],
     },
+    # In registers there are whole tiles of queries.
+    "test_attention_blocks": {
+        "ONE_QUERY": [
+            "attention.query_block=16",
+            "attention.algorithm=resident,attention.query_block=1",
+            "attention.algorithm=online,attention.query_block=1,attention.key_block=64",
+        ]
+    },
     "test_half_programs": {"PIECES": (1, 2, 0, 4)},
     "test_fast_against_naive": {
         "SIZES": [

@@ -20,6 +20,11 @@ ALGORITHMS = {
     "resident": [],
     "online": ["--schedule", "attention.algorithm=online,attention.key_block=64"],
 }
+# Schedules where each query is a block.
+ONE_QUERY = [
+    "attention.query_block=1",
+    "attention.algorithm=online,attention.query_block=1,attention.key_block=64",
+]
 VIEWS = {
     "causal": ", causal=true",
     "window": ", window=(70, 0)",
@@ -164,8 +169,7 @@ model m(q: [B, 2, 7], k: [B, S, 7], v: [B, S, 5], n: i64[B]) -> (a: [B, 2, 5], b
         "v": generator.normal(size=(2, 150, 5)).astype(numpy.float32),
         "n": numpy.array([150, 3]),
     }
-    options = [("--naive",), ("--schedule", "attention.query_block=1")]
-    options.append((*options[1], "--schedule", "attention.algorithm=online,attention.key_block=64"))
+    options = [("--naive",), *(("--schedule", schedule) for schedule in ONE_QUERY)]
     naive, *others = (compiler.library(source, *each).prepare({}).run(**given) for each in options)
     for found in others:
         for name in ("a", "b"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# gatefold_library and gatefold_program: targets that are linked to MLIR.
+# gatefold_library, gatefold_test_program and gatefold_program: targets that are linked to MLIR.
 #
 # All of them use the shared library MLIR and nothing else of MLIR: a single
 # static MLIR library beside it would be a second copy of MLIR's state.
@@ -31,10 +31,10 @@ function(gatefold_library NAME)
   endif()
 endfunction()
 
-# gatefold_program(NAME SOURCES... [LINK LIBRARIES...] [DEPENDS TARGETS...])
+# gatefold_test_program(NAME SOURCES... [LINK LIBRARIES...] [DEPENDS TARGETS...])
 #
-# A program in build/bin, installed, and built before the tests run.
-function(gatefold_program NAME)
+# A program in build/bin that the tests alone run.
+function(gatefold_test_program NAME)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
   add_executable(${NAME} ${ARG_UNPARSED_ARGUMENTS})
   # The precompiled header is made for -fPIC; CMake would give a program -fPIE.
@@ -45,21 +45,15 @@ function(gatefold_program NAME)
   if(ARG_DEPENDS)
     add_dependencies(${NAME} ${ARG_DEPENDS})
   endif()
-  install(TARGETS ${NAME} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   gatefold_test_depends(${NAME})
 endfunction()
 
-# gatefold_test_program(NAME SOURCES... [LINK LIBRARIES...])
+# gatefold_program(NAME SOURCES... [LINK LIBRARIES...] [DEPENDS TARGETS...])
 #
-# A program in build/bin that the tests alone run.
-function(gatefold_test_program NAME)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
-  add_executable(${NAME} ${ARG_UNPARSED_ARGUMENTS})
-  set_target_properties(${NAME} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  target_compile_options(${NAME} PRIVATE -fPIC)
-  gatefold_target(${NAME})
-  target_link_libraries(${NAME} PRIVATE ${ARG_LINK} MLIR LLVM)
-  gatefold_test_depends(${NAME})
+# The same, installed.
+function(gatefold_program NAME)
+  gatefold_test_program(${NAME} ${ARGN})
+  install(TARGETS ${NAME} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
 # Names targets that must be built before the lit tests run.

@@ -114,11 +114,32 @@ Value TileCopy::countExisting(int64_t dim, int64_t most) {
   return arith::TruncIOp::create(builder, i32, rest);
 }
 
+/// Whether an index may be below 0: a difference, also where it was folded to a
+/// number or to the sum with one. Counters, sizes and products of these are
+/// not.
+static bool mayBeBelowZero(Value index) {
+  SetVector<Value> parts;
+  parts.insert(index);
+  for (size_t next = 0; next < parts.size(); ++next) {
+    Value part = parts[next];
+    if (std::optional<int64_t> known = getConstantIntValue(part)) {
+      if (*known < 0)
+        return true;
+      continue;
+    }
+    if (part.getDefiningOp<arith::SubIOp>())
+      return true;
+    Operation *op = part.getDefiningOp();
+    if (isa_and_nonnull<arith::AddIOp, arith::MulIOp, arith::MinSIOp>(op))
+      parts.insert_range(op->getOperands());
+  }
+  return false;
+}
+
 void TileCopy::findRows(int64_t dim) {
   int64_t most = source.tile.getDimSize(0);
   rows = countExisting(dim, most);
-  // Differences alone are below 0.
-  if (!source.indices[dim].getDefiningOp<arith::SubIOp>())
+  if (!mayBeBelowZero(source.indices[dim]))
     return;
   Value before =
       arith::SubIOp::create(builder, wide(0), toWide(source.indices[dim]));

@@ -230,3 +230,44 @@ module attributes {gf.target = {block_threads = 256 : i64, block_shared_bytes = 
     }
   }
 }
+
+// -----
+
+!floats = memref<?x64xf32, strided<[?, 1], offset: ?>, #gpu.address_space<global>>
+!few = memref<9x64xf32, strided<[?, 1], offset: ?>, #gpu.address_space<global>>
+#left = affine_map<(m, n, k) -> (m, k)>
+#keys = affine_map<(m, n, k) -> (n, k)>
+#sums = affine_map<(m, n, k) -> (m, n)>
+
+// A tile that begins before the first row has no rows there, also where its place is a number or
+// was folded to a sum with one: of 9 rows the tile's rows 7 to 15 exist.
+module attributes {gf.target = {block_threads = 256 : i64, block_shared_bytes = 65536 : i64}} {
+  gpu.module @kernels {
+    // CHECK-LABEL: func.func private @before_the_first
+    // CHECK: scf.if
+    // CHECK: %[[ROW:.*]] = arith.divui %{{.*}}, %c16_i32
+    // CHECK: %[[PLACE:.*]] = arith.subi %[[ROW]], %c7_i32
+    // CHECK: arith.cmpi ult, %[[PLACE]], %c9_i32
+    // CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c32
+    // CHECK: %[[NEXT:.*]] = arith.addi %{{.*}}, %c25 : index
+    // CHECK: %[[WIDE:.*]] = arith.index_cast %[[NEXT]] : index to i64
+    // CHECK: %[[BEFORE:.*]] = arith.subi %c0_i64, %[[WIDE]]
+    // CHECK: arith.maxsi %[[BEFORE]], %c0_i64
+    func.func private @before_the_first(%q: !few, %k: !floats, %y: !floats, %n: index) attributes {gf.vectors, gf.warps = array<i64: 1, 1>} {
+      %before = arith.constant -7 : index
+      %c0 = arith.constant 0 : index
+      %c32 = arith.constant 32 : index
+      %pad = arith.constant 0.0 : f32
+      %zero = arith.constant dense<0.0> : vector<16x32xf32>
+      %a = vector.transfer_read %q[%before, %c0], %pad {in_bounds = [false, true]} : !few, vector<16x64xf32>
+      %r = scf.for %i = %c0 to %n step %c32 iter_args(%acc = %zero) -> (vector<16x32xf32>) {
+        %row = arith.addi %i, %before : index
+        %b = vector.transfer_read %k[%row, %c0], %pad {in_bounds = [false, true]} : !floats, vector<32x64xf32>
+        %s = vector.contract {indexing_maps = [#left, #keys, #sums], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %a, %b, %acc : vector<16x64xf32>, vector<32x64xf32> into vector<16x32xf32>
+        scf.yield %s : vector<16x32xf32>
+      }
+      vector.transfer_write %r, %y[%c0, %c0] : vector<16x32xf32>, !floats
+      return
+    }
+  }
+}

@@ -338,7 +338,12 @@ Value AttentionTiling::multiplyValues(RowValuesOp op, Value weights,
                                        : std::pair(reach.reachFirst, false);
   Value first = clamp(firstValue, block.first, block.end);
   Value end = clamp(reach.reachEnd, first, block.end);
-  OpFoldResult count = getAsOpFoldResult(minus(end, first));
+  Value length = minus(end, first);
+  // Never more than there are: where a run finds the ends, the room for values
+  // of which none is reached is known before it by that alone.
+  if (narrowsBlocks)
+    length = least(keyCount, length);
+  OpFoldResult count = getAsOpFoldResult(length);
   bool readsAll = keyBlock == 0 && !limitsKeys();
   OpFoldResult none = rewriter.getIndexAttr(0), one = rewriter.getIndexAttr(1);
   auto cut = [&](Value tensor, int64_t dim, Value from) -> Value {

@@ -197,13 +197,14 @@ def test_a_key_that_is_known_to_be_the_only_one(compiler, options):
     numpy.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("call", ["dot_product(q, k, v", "diff_window(q, k, v, width=3"])
 @pytest.mark.parametrize("options", [(), ("--schedule", "attention.query_block=3"), ("--naive",)])
-def test_keys_that_are_known_to_be_out_of_reach(compiler, options):
-    text = """
+def test_keys_that_are_known_to_be_out_of_reach(compiler, options, call):
+    text = f"""
 import attention
-model m(q: [B, T, 4], k: [B, S, 4], v: [B, S, 5]) -> [B, T, 5] {
-  return dot_product(q, k, v, causal=true, window=(0, 0), offset=2*T)
-}
+model m(q: [B, T, 4], k: [B, S, 4], v: [B, S, 5]) -> [B, T, 5] {{
+  return {call}, causal=true, window=(0, 0), offset=2*T)
+}}
 """
     library = compiler.library(text, "--dim", "S=7,T=9", *options).prepare({})
     nothing = numpy.full((2, 7, 5), numpy.nan, "f4")

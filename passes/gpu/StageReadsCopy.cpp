@@ -23,10 +23,20 @@ using namespace gatefold;
 /// Chunks that a thread copies in straight code; more become a loop.
 static constexpr int64_t mostUnrolled = 16;
 
+bool gatefold::isSurelyInBounds(VectorTransferOpInterface transfer,
+                                unsigned dim) {
+  auto counted =
+      dyn_cast<AffineDimExpr>(transfer.getPermutationMap().getResult(dim));
+  std::optional<int64_t> begin;
+  if (counted)
+    begin = getConstantIntValue(transfer.getIndices()[counted.getPosition()]);
+  return transfer.isDimInBounds(dim) && begin.value_or(0) >= 0;
+}
+
 TileSource TileSource::of(vector::TransferReadOp read) {
-  SmallVector<bool> inBounds = read.getInBoundsValues();
   return {read.getBase(), SmallVector<Value>(read.getIndices()),
-          read.getVectorType(), inBounds[0], inBounds[1]};
+          read.getVectorType(), isSurelyInBounds(read, 0),
+          isSurelyInBounds(read, 1)};
 }
 
 namespace {

@@ -21,6 +21,12 @@ struct TileSource {
   static TileSource of(mlir::vector::TransferReadOp read);
 };
 
+/// Whether the memory surely has all that a dimension of the vector stands for.
+/// Upstream's folder of `in_bounds` asks of an index that is a number for the
+/// end of the vector alone, not for its begin: where that is below 0, the
+/// attribute says nothing.
+bool isSurelyInBounds(mlir::VectorTransferOpInterface transfer, unsigned dim);
+
 /// Code in which all `threads` threads of a block copy a matrix to the tile at
 /// `base` (`!llvm.ptr<3>`): asynchronously, of the group that is committed
 /// next, or at once where its place in memory allows nothing else.

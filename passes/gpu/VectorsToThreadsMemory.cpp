@@ -7,6 +7,7 @@
 
 #include "mlir/IR/Matchers.h"
 #include "passes/gpu/SharedTile.h"
+#include "passes/gpu/StageReadsCopy.h"
 #include "passes/gpu/VectorsToThreads.h"
 
 using namespace mlir;
@@ -25,7 +26,7 @@ VectorMemory::VectorMemory(VectorTransferOpInterface op, Value memory,
                            false};
     if (auto counted = dyn_cast<AffineDimExpr>(expression)) {
       dimension.position = counted.getPosition();
-      dimension.hasBound = !op.isDimInBounds(dim);
+      dimension.hasBound = !isSurelyInBounds(op, dim);
     }
     dimensions.push_back(dimension);
   }

@@ -337,24 +337,25 @@ def test_queries_behind_a_known_number_of_keys(tmp_path, element):
     numpy.testing.assert_allclose(found["output"], expected, rtol, atol)
 
 
-@pytest.mark.parametrize("offset", [18, 50])
+# Queries, keys, offset: the first block of keys begins before the first key that is seen; no query
+# sees any; what is seen ends where the block does.
+@pytest.mark.parametrize("queries, keys, offset", [(17, 45, 18), (17, 45, 50), (2, 16, 14)])
 @pytest.mark.parametrize("element", ["f32", "f16"])
-def test_hidden_keys_where_all_sizes_are_known(tmp_path, element, offset):
-    """The block of keys begins before the first that is seen, and where it does is a number: what
-    is there is no part of a sum. With offset 50 no query sees any."""
+def test_hidden_keys_where_all_sizes_are_known(tmp_path, element, queries, keys, offset):
+    """Where a block of keys begins is then a number: what is before the keys is no part of a sum."""
     source = tmp_path / "m.gf"
     source.write_text(f"""import attention
-model m(q: [17, {WIDTH}], k: [45, {WIDTH}], v: [45, {VALUES}]) -> [17, {VALUES}] {{
+model m(q: [{queries}, {WIDTH}], k: [{keys}, {WIDTH}], v: [{keys}, {VALUES}]) -> [{queries}, {VALUES}] {{
   return dot_product(q, k, v, window=(3, 1), offset={offset})
 }}
 """)
     generator = numpy.random.default_rng(13)
-    shapes = {"q": (17, WIDTH), "k": (45, WIDTH), "v": (45, VALUES)}
+    shapes = {"q": (queries, WIDTH), "k": (keys, WIDTH), "v": (keys, VALUES)}
     given = {
         name: rounded(generator.standard_normal(shape).astype(numpy.float32), element)
         for name, shape in shapes.items()
     }
-    seen = attentions.visible(17, 45, window=(3, 1), offset=offset)
+    seen = attentions.visible(queries, keys, window=(3, 1), offset=offset)
     wide = {name: array.astype(numpy.float64) for name, array in given.items()}
     expected = attentions.dot_product(seen, wide["q"], wide["k"], wide["v"])
     hidden = ~seen.any(axis=0)

@@ -240,7 +240,8 @@ module attributes {gf.target = {block_threads = 256 : i64, block_shared_bytes = 
 #sums = affine_map<(m, n, k) -> (m, n)>
 
 // A tile that begins before the first row has no rows there, also where its place is a number or
-// was folded to a sum with one: of 9 rows the tile's rows 7 to 15 exist.
+// was folded to a sum with one: of 9 rows the tile's rows 7 to 15 exist, which upstream's folder
+// calls in_bounds.
 module attributes {gf.target = {block_threads = 256 : i64, block_shared_bytes = 65536 : i64}} {
   gpu.module @kernels {
     // CHECK-LABEL: func.func private @before_the_first
@@ -259,7 +260,7 @@ module attributes {gf.target = {block_threads = 256 : i64, block_shared_bytes = 
       %c32 = arith.constant 32 : index
       %pad = arith.constant 0.0 : f32
       %zero = arith.constant dense<0.0> : vector<16x32xf32>
-      %a = vector.transfer_read %q[%before, %c0], %pad {in_bounds = [false, true]} : !few, vector<16x64xf32>
+      %a = vector.transfer_read %q[%before, %c0], %pad {in_bounds = [true, true]} : !few, vector<16x64xf32>
       %r = scf.for %i = %c0 to %n step %c32 iter_args(%acc = %zero) -> (vector<16x32xf32>) {
         %row = arith.addi %i, %before : index
         %b = vector.transfer_read %k[%row, %c0], %pad {in_bounds = [false, true]} : !floats, vector<32x64xf32>

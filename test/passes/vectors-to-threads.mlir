@@ -338,3 +338,23 @@ gpu.module @kernels {
     return
   }
 }
+
+// -----
+
+// Rows before the first do not exist, whatever in_bounds says: upstream's folder asks of a known
+// index for the end of the vector alone.
+gpu.module @kernels {
+  // CHECK-LABEL: func @before_the_first
+  func.func @before_the_first(%x: memref<9x8xf32>, %y: memref<16x8xf32>) attributes {gf.vectors} {
+    %c0 = arith.constant 0 : index
+    %before = arith.constant -7 : index
+    %pad = arith.constant 0.0 : f32
+    // CHECK: %[[ROW:.*]] = arith.addi %{{.*}}, %c-7
+    // CHECK: %[[EXISTS:.*]] = arith.cmpi ult, %[[ROW]], %c9
+    // CHECK: scf.if %[[EXISTS]]
+    // CHECK: memref.load
+    %v = vector.transfer_read %x[%before, %c0], %pad {in_bounds = [true, true]} : memref<9x8xf32>, vector<16x8xf32>
+    vector.transfer_write %v, %y[%c0, %c0] {in_bounds = [true, true]} : vector<16x8xf32>, memref<16x8xf32>
+    return
+  }
+}
